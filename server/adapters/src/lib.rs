@@ -1,0 +1,1 @@
+//! Everything that touches the outside, a folder a port. Knows no session and no face.

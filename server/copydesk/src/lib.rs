@@ -1,0 +1,1 @@
+//! The faces, the conversions between wire and engine, the command line, and the wiring.

@@ -1,0 +1,2 @@
+//! The `copydesk` program: nothing but the entry point.
+fn main() {}

@@ -1,0 +1,74 @@
+//! What a session tells its client while it works: values that a face turns into its own protocol. No wire types.
+
+use serde_json::Value;
+
+use crate::ids::{CallId, MessageId};
+use crate::message::{FileDiff, ModelRef, PromptPart, Todo, ToolStatus, Usage};
+use crate::tool::ToolKind;
+use copydesk_workspace::path::AbsPath;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum SessionEvent {
+    /// On replay only.
+    User {
+        message: MessageId,
+        parts: Vec<PromptPart>,
+    },
+    Text {
+        message: MessageId,
+        delta: String,
+    },
+    Reasoning {
+        message: MessageId,
+        delta: String,
+    },
+    /// Always before any other event or ask of the call.
+    ToolCall(ToolCallView),
+    /// Replaces all that was told of the call.
+    ToolCallUpdate(ToolCallView),
+    Plan(Vec<Todo>),
+    /// Of the last request; `context` is the model's limit in tokens, where it is known.
+    Usage {
+        usage: Usage,
+        context: Option<u64>,
+    },
+    Notice {
+        severity: Severity,
+        text: String,
+    },
+    /// The agent or model in force has changed.
+    Chosen {
+        agent: String,
+        model: Option<ModelRef>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCallView {
+    pub call: CallId,
+    pub name: String,
+    pub kind: ToolKind,
+    pub title: String,
+    pub state: ToolCallState,
+    pub input: Value,
+    /// Output so far, or the result.
+    pub text: String,
+    pub diffs: Vec<FileDiff>,
+    /// Files with one-based lines.
+    pub locations: Vec<(AbsPath, Option<usize>)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolCallState {
+    /// Arguments are streaming, or the user is asked.
+    Pending,
+    Running,
+    Ended(ToolStatus),
+}

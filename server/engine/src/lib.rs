@@ -1,0 +1,23 @@
+//! The agent: messages, sessions, the run loop, tools, permission, configuration, and the ports through which it meets the world.
+//!
+//! Pure but async: no HTTP, no database, no LSP or ACP, no `std::fs`, no processes, no clock of its own.
+
+pub mod agent;
+pub mod config;
+pub mod engine;
+pub mod event;
+pub mod history;
+pub mod ids;
+pub mod message;
+pub mod output;
+pub mod overlay;
+pub mod permission;
+pub mod ports;
+pub mod prompt;
+pub mod registry;
+pub mod run;
+pub mod runner;
+pub mod session;
+pub mod tool;
+pub mod tools;
+pub mod view;

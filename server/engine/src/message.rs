@@ -1,0 +1,215 @@
+//! What is stored of a session: a list of entries that only grows. A message is what its entries say.
+
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::AbsPath;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ids::{CallId, MessageId, Millis, PartId};
+
+/// Provider and model, written `provider/model`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ModelRef {
+    pub provider: String,
+    pub model: String,
+}
+
+impl std::fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.provider, self.model)
+    }
+}
+
+impl std::str::FromStr for ModelRef {
+    type Err = ();
+
+    /// The provider ends at the first `/`; models may have more of them.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text.split_once('/') {
+            Some((provider, model)) if !provider.is_empty() && !model.is_empty() => {
+                Ok(Self { provider: provider.to_owned(), model: model.to_owned() })
+            }
+            _ => Err(()),
+        }
+    }
+}
+
+/// A piece of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum PromptPart {
+    Text {
+        text: String,
+    },
+    /// A file that the user points at; the model reads it by a tool.
+    Link {
+        uri: String,
+        name: String,
+    },
+    /// Text that the client embedded, e.g. of a selection.
+    Resource {
+        uri: String,
+        text: String,
+    },
+}
+
+/// One row of a session. Rows are never changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub enum Entry {
+    /// Also the start of a turn, where none is running.
+    User {
+        message: MessageId,
+        at: Millis,
+        agent: String,
+        parts: Vec<PromptPart>,
+    },
+    /// A model request goes out; what follows, up to `StepEnded`, belongs to `message`.
+    StepStarted {
+        message: MessageId,
+        at: Millis,
+        agent: String,
+        model: ModelRef,
+    },
+    Text {
+        message: MessageId,
+        part: PartId,
+        text: String,
+    },
+    /// `signature` is the provider's own, sent back to it unchanged.
+    Reasoning {
+        message: MessageId,
+        part: PartId,
+        text: String,
+        signature: Option<String>,
+    },
+    /// `input` is what the model sent, as JSON where it parses, else a string.
+    ToolCall {
+        message: MessageId,
+        call: CallId,
+        provider_id: Option<String>,
+        name: String,
+        input: Value,
+    },
+    ToolResult {
+        call: CallId,
+        at: Millis,
+        result: ToolResult,
+    },
+    StepEnded {
+        message: MessageId,
+        at: Millis,
+        usage: Usage,
+        finish: Finish,
+    },
+    TurnEnded {
+        at: Millis,
+        reason: TurnEnd,
+    },
+    /// The user chose another agent or model.
+    Chosen {
+        at: Millis,
+        agent: Option<String>,
+        model: Option<ModelRef>,
+    },
+    Todos {
+        todos: Vec<Todo>,
+    },
+    Titled {
+        title: String,
+    },
+}
+
+/// How a tool call came out, as the model is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    pub status: ToolStatus,
+    /// The text for the model, capped.
+    pub text: String,
+    /// A line for people.
+    pub title: String,
+    /// What the client draws: diffs by file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diffs: Vec<FileDiff>,
+    /// Texts of files that the model knows from this call on: what `write` is checked against (R6.4).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<SeenFile>,
+    /// For clients; never sent to the model.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub metadata: Value,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolStatus {
+    Completed,
+    Failed,
+    /// The turn was cancelled, or the daemon died, before the call was done.
+    Cancelled,
+}
+
+/// A file before and after; `None` where it does not exist.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDiff {
+    pub path: AbsPath,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenFile {
+    pub path: AbsPath,
+    pub hash: ContentHash,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Todo {
+    pub content: String,
+    /// `pending`, `in_progress`, `completed` or `cancelled`; models write others too.
+    pub status: String,
+    /// `high`, `medium` or `low`.
+    pub priority: String,
+}
+
+/// Tokens of one model request, as the provider reports them. `input` includes what was read from a cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    pub input: u64,
+    pub output: u64,
+    pub reasoning: u64,
+    pub cache_read: u64,
+}
+
+/// Why a step ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Finish {
+    /// Text alone: the model is done.
+    Stop,
+    /// There are calls to run.
+    ToolCalls,
+    /// The output limit cut the reply; its calls are not run (R14.4).
+    Length,
+    ContentFilter,
+    Cancelled,
+    /// `message` is the text for the user.
+    Failed {
+        message: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum TurnEnd {
+    Done,
+    MaxTokens,
+    /// The limit of steps was reached.
+    MaxSteps,
+    Refused,
+    /// The user rejected an ask without a message.
+    Rejected,
+    Cancelled,
+    Failed {
+        message: String,
+    },
+}

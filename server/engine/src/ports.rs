@@ -1,0 +1,49 @@
+//! The ports: traits through which the engine meets the world, each with an error of its own. Implemented by `adapters`, by the faces, and by tests.
+
+mod client;
+mod diagnostics;
+mod editor;
+mod environment;
+mod files;
+mod model;
+mod shell;
+mod store;
+
+use std::sync::Arc;
+
+pub use client::{Ask, AskOption, AskOutcome, Client, OptionKind, Preview};
+pub use diagnostics::{Diagnostic, DiagnosticSeverity, Diagnostics, DiagnosticsReport, DiagnosticsTarget};
+pub use editor::{ApplyRequest, DocumentEdit, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, Unsaved};
+pub use environment::{Clock, Environment, Folders, Ids, Secrets};
+pub use files::Files;
+pub use model::{
+    AssistantBlock, Model, ModelError, ModelErrorKind, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
+    ProviderSettings, ResultBlock, ToolSpec, WireProtocol,
+};
+pub use shell::{CapturedOutput, CommandEnd, Shell, ShellCommand, ShellError, ShellOutcome};
+pub use store::{SessionMeta, Store, StoreError, StoredSession};
+
+/// A future that a port hands out, boxed so that ports can be trait objects.
+pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What one daemon has once.
+#[derive(Clone)]
+pub struct Ports {
+    pub files: Arc<dyn Files>,
+    pub shell: Arc<dyn Shell>,
+    pub store: Arc<dyn Store>,
+    pub model: Arc<dyn Model>,
+    pub environment: Arc<dyn Environment>,
+    pub secrets: Arc<dyn Secrets>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<dyn Ids>,
+}
+
+/// What each connection of a client brings.
+#[derive(Clone)]
+pub struct Connection {
+    pub client: Arc<dyn Client>,
+    pub editor: Arc<dyn Editor>,
+    pub diagnostics: Arc<dyn Diagnostics>,
+    pub overlay: Arc<crate::overlay::Overlay>,
+}

@@ -1,0 +1,71 @@
+//! The client of a session: is told what happens, and is asked.
+
+use serde_json::Value;
+
+use super::BoxFuture;
+use crate::event::SessionEvent;
+use crate::ids::{AskId, CallId, SessionId};
+use crate::message::FileDiff;
+
+pub trait Client: Send + Sync {
+    /// Resolves when the event is queued; waits where the client reads too slowly. Never fails: a client that is gone ends the session elsewhere.
+    fn update(&self, session: SessionId, event: SessionEvent) -> BoxFuture<'_, ()>;
+
+    /// Asks the user. Dropping the future withdraws the ask.
+    fn ask(&self, session: SessionId, ask: Ask) -> BoxFuture<'_, AskOutcome>;
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    pub id: AskId,
+    /// The call that waits, already told to the client.
+    pub call: CallId,
+    pub title: String,
+    /// Why it is asked: the rule that decided (R9.4), in words.
+    pub reason: String,
+    pub input: Value,
+    pub preview: Preview,
+    /// In the order in which to offer them. Ids are opaque: their meaning stays in the engine.
+    pub options: Vec<AskOption>,
+}
+
+/// All that will be done, if the answer is yes (R4.1, R4.3, R8.4).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Preview {
+    Nothing,
+    Edit(Vec<FileDiff>),
+    /// The whole command, control and invisible characters escaped, with its number of lines.
+    Command {
+        shown: String,
+        lines: usize,
+        folder: String,
+        notes: Vec<String>,
+    },
+    /// A path outside of the workspace or a secret, with its target where it is a link.
+    Access(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskOption {
+    pub id: String,
+    pub label: String,
+    pub kind: OptionKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OptionKind {
+    AllowOnce,
+    AllowAlways,
+    RejectOnce,
+}
+
+/// Anything that is not a known option is no consent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskOutcome {
+    /// `message`: what the user wants instead, with a rejection.
+    Selected { option: String, message: Option<String> },
+    /// The client ended the turn.
+    Cancelled,
+    /// No answer can come (R16.2): `reason` is for the model.
+    Undeliverable { reason: String },
+}

@@ -1,0 +1,86 @@
+//! The editor: applies edits to its open documents, saves, and is told of files that changed. Reading documents is the overlay's.
+
+use copydesk_workspace::edit::EditSet;
+use copydesk_workspace::path::AbsPath;
+use ropey::Rope;
+
+use super::BoxFuture;
+
+pub trait Editor: Send + Sync {
+    /// Sends one `workspace/applyEdit` with the versions named. `Ok` is the editor's word alone: what was done is what the overlay shows next.
+    fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, Result<(), EditorError>>;
+
+    /// Saves open documents; answers those that could not be saved.
+    fn save(&self, uris: Vec<String>) -> BoxFuture<'_, Vec<Unsaved>>;
+
+    /// Files changed on the disk: clean buffers are read again. Resolves when that is done.
+    fn files_changed(&self, changes: Vec<FileChange>) -> BoxFuture<'_, ReloadReport>;
+
+    /// Where edits of open documents need no ask: an editor that shows them and takes them back by one undo (design §7).
+    fn edits_are_free(&self) -> bool;
+}
+
+#[derive(Debug, Clone)]
+pub struct ApplyRequest {
+    /// Names the undo step.
+    pub label: String,
+    pub documents: Vec<DocumentEdit>,
+}
+
+#[derive(Debug, Clone)]
+pub struct DocumentEdit {
+    /// The editor's own spelling.
+    pub uri: String,
+    pub version: i32,
+    /// The text of that version: positions are computed on it.
+    pub base: Rope,
+    pub edits: EditSet,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditorError {
+    /// The document has moved on, or the user said no.
+    #[error("the editor refused the edit{}", reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default())]
+    Refused { reason: Option<String> },
+    #[error("the editor cannot edit documents")]
+    Unsupported,
+    #[error("the editor did not answer")]
+    Gone,
+}
+
+impl EditorError {
+    /// Whether trying again with the present text makes sense.
+    pub fn retry(&self) -> bool {
+        match self {
+            Self::Refused { .. } => true,
+            Self::Unsupported | Self::Gone => false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsaved {
+    pub uri: String,
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    pub path: AbsPath,
+    pub kind: FileChangeKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileChangeKind {
+    Created,
+    Changed,
+    Deleted,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReloadReport {
+    /// Clean buffers that now show the file.
+    pub reloaded: Vec<String>,
+    /// Buffers with unsaved text, left alone.
+    pub conflicts: Vec<String>,
+}

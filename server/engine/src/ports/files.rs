@@ -1,0 +1,18 @@
+//! The disk, asynchronously: `workspace`'s `Disk` on a pool that may block. It does not know the open documents; `view` puts them over it.
+
+use copydesk_workspace::disk::{DirEntry, DiskError, Expected, Stat};
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::AbsPath;
+
+use super::BoxFuture;
+
+/// Each means what `Disk` says of the same name.
+pub trait Files: Send + Sync {
+    fn read(&self, path: AbsPath) -> BoxFuture<'_, Result<Vec<u8>, DiskError>>;
+    fn read_range(&self, path: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>>;
+    fn stat(&self, path: AbsPath) -> BoxFuture<'_, Result<Stat, DiskError>>;
+    fn list(&self, folder: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>>;
+    fn real_path(&self, path: AbsPath) -> BoxFuture<'_, Result<AbsPath, DiskError>>;
+    fn write(&self, path: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>>;
+    fn remove(&self, path: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>>;
+}

@@ -1,0 +1,166 @@
+//! Language models: one request out, one stream of events back, the same for every provider.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::BoxStream;
+use serde_json::Value;
+
+use crate::message::{Finish, ModelRef, Usage};
+
+pub trait Model: Send + Sync {
+    /// The stream ends after `Finish` or an error. Dropping it ends the request.
+    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>>;
+}
+
+#[derive(Debug, Clone)]
+pub struct ModelRequest {
+    pub model: ModelRef,
+    pub provider: Arc<ProviderSettings>,
+    pub settings: ModelSettings,
+    /// Joined by blank lines. Equal in every step of a turn, so that providers can cache it.
+    pub system: String,
+    /// Valid: each call is followed by its one result, ids are unique, nothing is empty.
+    pub messages: Vec<ModelMessage>,
+    /// Sorted by name.
+    pub tools: Vec<ToolSpec>,
+}
+
+/// Where and how a provider is reached.
+#[derive(Clone, PartialEq)]
+pub struct ProviderSettings {
+    pub id: String,
+    pub wire: WireProtocol,
+    /// Without a slash at its end.
+    pub base_url: String,
+    pub key: Option<String>,
+    pub headers: BTreeMap<String, String>,
+    /// To the answer's headers, and between two pieces of content.
+    pub header_timeout: Duration,
+    pub chunk_timeout: Duration,
+}
+
+/// Leaves out the key and the values of headers.
+impl std::fmt::Debug for ProviderSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProviderSettings")
+            .field("id", &self.id)
+            .field("base_url", &self.base_url)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WireProtocol {
+    ChatCompletions,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ModelSettings {
+    /// Tokens.
+    pub context: Option<u64>,
+    pub max_output: Option<u64>,
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+    /// The provider's own options, merged into the request body.
+    pub options: serde_json::Map<String, Value>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// JSON Schema with an object at its root, keys in a fixed order.
+    pub parameters: Value,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelMessage {
+    User(String),
+    Assistant(Vec<AssistantBlock>),
+    /// The results of the calls in the assistant message before it.
+    Results(Vec<ResultBlock>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum AssistantBlock {
+    Text(String),
+    Reasoning { text: String, signature: Option<String> },
+    Call { id: String, name: String, input: Value },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultBlock {
+    pub id: String,
+    pub text: String,
+    pub is_error: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelEvent {
+    Text(String),
+    Reasoning {
+        text: String,
+        signature: Option<String>,
+    },
+    /// A call's arguments are streaming: `arguments` is all of them so far. For display only.
+    CallProgress {
+        slot: usize,
+        name: String,
+        arguments: String,
+    },
+    /// A whole call. Empty arguments arrive as `{}`; what is no JSON arrives as it is, and the engine tells the model.
+    Call {
+        provider_id: Option<String>,
+        name: String,
+        arguments: String,
+    },
+    Usage(Usage),
+    /// The last event. `reason` is what the provider says; what the reply holds decides (R14.3).
+    Finish(Finish),
+}
+
+/// What went wrong, by code and status, never by message text (R10.3).
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelError {
+    pub kind: ModelErrorKind,
+    /// For the user: what happened and what to do next. No key in it.
+    pub message: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelErrorKind {
+    /// Key missing or refused.
+    Auth,
+    ContextOverflow,
+    RateLimited {
+        retry_after: Option<Duration>,
+    },
+    Overloaded {
+        retry_after: Option<Duration>,
+    },
+    /// Refused, and will be again.
+    Invalid,
+    /// Nothing listens, or the connection broke.
+    Connection,
+    TimedOut,
+    /// The answer makes no sense.
+    Protocol,
+}
+
+impl ModelError {
+    pub fn retry(&self) -> bool {
+        match self.kind {
+            ModelErrorKind::RateLimited { .. }
+            | ModelErrorKind::Overloaded { .. }
+            | ModelErrorKind::Connection
+            | ModelErrorKind::TimedOut => true,
+            ModelErrorKind::Auth
+            | ModelErrorKind::ContextOverflow
+            | ModelErrorKind::Invalid
+            | ModelErrorKind::Protocol => false,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The contract of a tool. A tool is declared, not wired: it says what it would touch, prepares a value, and carries out exactly that value. It cannot
+//! ask, cap, record or reach past what it was granted: the runner does the first three, the context the last.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use copydesk_workspace::path::AbsPath;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::message::{FileDiff, SeenFile, Todo};
+use crate::ports::{BoxFuture, Preview, Shell};
+use crate::view::View;
+
+pub trait Tool: Send + Sync + 'static {
+    /// Its doc comments are the model's documentation of the parameters.
+    type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
+    /// What `commit` will do, no more and no less.
+    type Prepared: Send + 'static;
+
+    const NAME: &'static str;
+    const KIND: ToolKind;
+    const GATE: Gate;
+
+    /// For the model; the text stands beside the tool (`edit.txt`), the values of this run are filled in.
+    fn description(&self, facts: &Facts) -> String;
+
+    /// A line for people, from arguments that may be incomplete or wrong.
+    fn title(&self, partial: &Value, facts: &Facts) -> String;
+
+    /// What it would touch. Paths are resolved through links by the runner.
+    fn access(&self, input: &Self::Input, facts: &Facts) -> Result<Vec<Access>, ToolError>;
+
+    /// Reads only.
+    fn prepare(
+        &self,
+        input: &Self::Input,
+        ctx: &ToolContext,
+    ) -> impl Future<Output = Result<Prepared<Self::Prepared>, ToolError>> + Send;
+
+    /// Called once the access and the preview are allowed.
+    fn commit(
+        &self,
+        prepared: Self::Prepared,
+        ctx: &ToolContext,
+    ) -> impl Future<Output = Result<ToolOutput, CommitError>> + Send;
+}
+
+/// A prepared call with what the user is shown of it.
+#[derive(Debug)]
+pub struct Prepared<T> {
+    pub value: T,
+    pub preview: Preview,
+}
+
+/// ACP's kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolKind {
+    Read,
+    Edit,
+    Search,
+    Execute,
+    Think,
+    Fetch,
+    Other,
+}
+
+/// Whether calls of one step may run beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    Parallel,
+    Exclusive,
+}
+
+/// Facts of the session that descriptions, titles and paths depend on.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// Base of relative paths.
+    pub folder: AbsPath,
+    /// All roots of the workspace, the folder first.
+    pub roots: Vec<AbsPath>,
+    /// Root of the version-controlled tree around the folder, else the folder: patterns of path rules are relative to it.
+    pub worktree: AbsPath,
+    pub platform: &'static str,
+    pub temp: AbsPath,
+    /// Where outputs that were cut are kept in full.
+    pub spill: AbsPath,
+    pub max_lines: usize,
+    pub max_bytes: usize,
+}
+
+/// What a call would touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    Read(AbsPath),
+    Write(AbsPath),
+    /// A whole command line and its folder.
+    Command {
+        text: String,
+        folder: AbsPath,
+    },
+    /// Nothing outside of the session; `permission` is the name that rules know it by.
+    Session {
+        permission: &'static str,
+    },
+}
+
+/// What a tool may use, and nothing else. `view` was narrowed to the granted access.
+pub struct ToolContext {
+    pub facts: Arc<Facts>,
+    pub view: View,
+    pub shell: Arc<dyn Shell>,
+    pub todos: Arc<dyn Todos>,
+    /// Of the turn: side effects stop when it fires.
+    pub cancel: CancellationToken,
+    pub progress: Progress,
+}
+
+/// The session's list of things to do.
+pub trait Todos: Send + Sync {
+    fn replace(&self, todos: Vec<Todo>) -> BoxFuture<'_, Result<(), ToolError>>;
+}
+
+/// Output of a running call, for the client. Pieces are left out where the client is slow; the result holds all.
+#[derive(Debug, Clone)]
+pub struct Progress(pub tokio::sync::mpsc::Sender<String>);
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolOutput {
+    /// For the model, not yet capped.
+    pub text: String,
+    /// Set where the tool has kept to the limits itself.
+    pub capped: bool,
+    pub diffs: Vec<FileDiff>,
+    pub seen: Vec<SeenFile>,
+    pub locations: Vec<(AbsPath, Option<usize>)>,
+    pub metadata: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ToolError {
+    /// The model is told: what happened, and what to do next.
+    #[error("{0}")]
+    Tell(String),
+    /// The turn ends; the text is for the user.
+    #[error("{0}")]
+    Fatal(String),
+    #[error("cancelled")]
+    Cancelled,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommitError {
+    /// The base moved since `prepare`: the runner prepares again, and asks again where the preview has changed.
+    #[error("the text has changed in the meantime: {0}")]
+    BaseMoved(String),
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+}
+
+/// A tool with its types erased: what the registry holds, and what tools of other origin implement.
+pub trait AnyTool: Send + Sync {
+    fn name(&self) -> &str;
+    fn kind(&self) -> ToolKind;
+    fn gate(&self) -> Gate;
+    fn description(&self, facts: &Facts) -> String;
+    fn parameters(&self) -> Value;
+    fn title(&self, partial: &Value, facts: &Facts) -> String;
+    /// Decodes against the schema; the error tells the model which argument is wrong and what is expected.
+    fn decode(&self, input: Value) -> Result<Box<dyn Any + Send + Sync>, ToolError>;
+    fn access(&self, input: &(dyn Any + Send + Sync), facts: &Facts) -> Result<Vec<Access>, ToolError>;
+    fn prepare<'a>(
+        &'a self,
+        input: &'a (dyn Any + Send + Sync),
+        ctx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Prepared<Box<dyn Any + Send>>, ToolError>>;
+    fn commit<'a>(
+        &'a self,
+        prepared: Box<dyn Any + Send>,
+        ctx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, CommitError>>;
+}

@@ -1,0 +1,145 @@
+//! The types of our additions to LSP and ACP (`_copydesk/…`), and of the opt-in in `initialize`. All are camelCase on the wire; unknown fields are ignored.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the additions that this daemon speaks.
+pub const PROTOCOL: u32 = 1;
+
+/// `capabilities.experimental.copydesk` in a client's `initialize`: without it nothing but standard LSP is ever sent.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClientOptIn {
+    /// The highest version of the additions that the client knows; absent means 1.
+    pub protocol: Option<u32>,
+    /// ACP's `ClientCapabilities`. Present: the session methods are spoken on this connection.
+    pub acp: Option<serde_json::Value>,
+    /// The client answers `_copydesk/diagnostics`.
+    pub diagnostics: bool,
+    /// The client answers `_copydesk/save` and `_copydesk/files_changed`.
+    pub save: bool,
+    /// The client answers `_copydesk/language`.
+    pub language: bool,
+}
+
+/// `capabilities.experimental.copydesk` in the answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerOptIn {
+    /// The version used from now on.
+    pub protocol: u32,
+    /// ACP's `Implementation`.
+    pub agent_info: serde_json::Value,
+    /// ACP's `AgentCapabilities`.
+    pub agent_capabilities: serde_json::Value,
+    /// The additions that this daemon answers or sends.
+    pub methods: Vec<String>,
+}
+
+/// A document, with the version that is meant where it is open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentVersion {
+    pub uri: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<i32>,
+}
+
+/// Daemon to client: the problems of these documents at or after these versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiagnosticsParams {
+    pub documents: Vec<DocumentVersion>,
+    /// How long the client may wait for them, in milliseconds; 0: only what it has.
+    pub wait_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiagnosticsResult {
+    /// In the order of the request.
+    pub documents: Vec<DocumentDiagnostics>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentDiagnostics {
+    pub uri: String,
+    /// The version that the problems are of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<i32>,
+    pub state: DiagnosticsState,
+    /// LSP's `Diagnostic`, columns in the negotiated encoding; empty unless ready.
+    #[serde(default)]
+    pub diagnostics: Vec<serde_json::Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DiagnosticsState {
+    Ready,
+    /// Nothing for this version came in time.
+    NotReady,
+    /// No language server of the editor looks at this document.
+    Unavailable,
+}
+
+/// Daemon to client: save these documents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SaveParams {
+    pub uris: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SaveResult {
+    /// What could not be saved, and why.
+    #[serde(default)]
+    pub unsaved: Vec<UnsavedDocument>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnsavedDocument {
+    pub uri: String,
+    pub reason: String,
+}
+
+/// Daemon to client: these files changed on the disk. Clean buffers are read again before the answer; buffers with unsaved text are left alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FilesChangedParams {
+    pub files: Vec<ChangedFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedFile {
+    pub uri: String,
+    pub kind: ChangedFileKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangedFileKind {
+    Created,
+    Changed,
+    Deleted,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FilesChangedResult {
+    #[serde(default)]
+    pub reloaded: Vec<String>,
+    #[serde(default)]
+    pub conflicts: Vec<String>,
+}
+
+/// `outcome._meta.copydesk` of a rejecting answer to `session/request_permission`: what the user wants instead.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OutcomeMeta {
+    pub message: Option<String>,
+}

@@ -1,0 +1,5 @@
+//! Our words on the wire, and the one JSON-RPC peer. Nothing here knows what a session, a tool or a document is for.
+
+pub mod additions;
+pub mod methods;
+pub mod rpc;

@@ -1,0 +1,73 @@
+//! The files below the editor, as a plain synchronous trait, and a disk in memory for tests.
+
+use crate::hash::ContentHash;
+use crate::path::AbsPath;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    File,
+    Directory,
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    pub kind: FileKind,
+    /// Bytes.
+    pub len: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirEntry {
+    pub name: String,
+    /// Of the target, where it is a link; `Other` where that is missing.
+    pub kind: FileKind,
+    pub is_link: bool,
+}
+
+/// What must be true of the file when it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    Absent,
+    /// Its bytes still have this hash.
+    Bytes(ContentHash),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DiskError {
+    #[error("{0} does not exist")]
+    NotFound(AbsPath),
+    #[error("{0} exists already")]
+    Exists(AbsPath),
+    /// The file is not what the caller expected it to be.
+    #[error("{0} was changed by another program")]
+    Changed(AbsPath),
+    #[error("{0} is a directory")]
+    IsDirectory(AbsPath),
+    #[error("no permission for {0}")]
+    Denied(AbsPath),
+    #[error("{path}: {reason}")]
+    Other { path: AbsPath, reason: String },
+}
+
+/// All of it blocks. `adapters` calls it on the blocking pool, behind the engine's `Files` port.
+pub trait Disk: Send + Sync + 'static {
+    fn read(&self, path: &AbsPath) -> Result<Vec<u8>, DiskError>;
+
+    /// At most `len` bytes from `offset` (bytes).
+    fn read_range(&self, path: &AbsPath, offset: u64, len: usize) -> Result<Vec<u8>, DiskError>;
+
+    /// Of the target, where `path` is a link.
+    fn stat(&self, path: &AbsPath) -> Result<Stat, DiskError>;
+
+    /// Entries in order of their names' bytes.
+    fn list(&self, folder: &AbsPath) -> Result<Vec<DirEntry>, DiskError>;
+
+    /// Links resolved. Of a path that does not exist: its deepest existing ancestor resolved, a dangling link followed to where it points.
+    fn real_path(&self, path: &AbsPath) -> Result<AbsPath, DiskError>;
+
+    /// Atomically: a temporary file beside it, then a rename. Keeps the mode, writes through links, makes missing folders.
+    fn write(&self, path: &AbsPath, bytes: &[u8], expected: Expected) -> Result<(), DiskError>;
+
+    fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError>;
+}

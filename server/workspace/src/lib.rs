@@ -1,0 +1,15 @@
+//! Text and files as the agent sees them: pure values and functions, with no tokio and no IO.
+//!
+//! Whatever touches the outside does so through the [`disk::Disk`] trait, which `adapters` implements.
+
+pub mod change_log;
+pub mod diff;
+pub mod disk;
+pub mod document;
+pub mod edit;
+pub mod encoding;
+pub mod hash;
+pub mod matching;
+pub mod path;
+pub mod position;
+pub mod uri;
