@@ -1,7 +1,11 @@
 //! Permission as a pure function: rules, agent, grants and the access asked for give allow, ask or deny, with the rule that decided. Asks nobody.
 
 mod defaults;
+mod paths;
 mod rules;
+mod wildcard;
 
-pub use defaults::{agent_rules, base_rules};
-pub use rules::{Decision, Rule, Ruleset, Verdict, decide, is_hidden, wildcard_match};
+pub use defaults::{agent_rules, base_rules, spill_rule};
+pub use paths::path_pattern;
+pub use rules::{Decision, Origin, Rule, Ruleset, Verdict, decide, is_hidden, permission_of};
+pub use wildcard::wildcard_match;

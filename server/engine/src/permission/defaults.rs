@@ -1,15 +1,71 @@
 //! The rules that hold before any configuration: the base of every agent, and what `build` and `plan` add.
 
-use super::Ruleset;
+use copydesk_workspace::path::AbsPath;
+
+use super::{Origin, Rule, Ruleset, Verdict, path_pattern};
 use crate::tool::Facts;
 
+/// The base of every agent; configuration overrides it by later rules.
 pub fn base_rules(facts: &Facts) -> Ruleset {
-    let _ = facts;
-    todo!()
+    [
+        ("*", "*".to_owned(), Verdict::Allow),
+        ("doom_loop", "*".to_owned(), Verdict::Ask),
+        ("external_directory", "*".to_owned(), Verdict::Ask),
+        ("external_directory", below(&facts.spill), Verdict::Allow),
+        ("external_directory", below(&facts.temp), Verdict::Allow),
+        ("question", "*".to_owned(), Verdict::Deny),
+        ("plan_enter", "*".to_owned(), Verdict::Deny),
+        ("plan_exit", "*".to_owned(), Verdict::Deny),
+        ("read", "*".to_owned(), Verdict::Allow),
+        ("read", "*.env".to_owned(), Verdict::Ask),
+        ("read", "*.env.*".to_owned(), Verdict::Ask),
+        ("read", "*.env.example".to_owned(), Verdict::Allow),
+    ]
+    .into_iter()
+    .map(|(permission, pattern, verdict)| rule(permission, pattern, verdict, Origin::Default))
+    .collect()
 }
 
-/// `agent` is `build` or `plan`; others add nothing.
+/// What stands between the base and the configuration. `agent` is `build` or `plan`; others add nothing.
 pub fn agent_rules(agent: &str, facts: &Facts) -> Ruleset {
-    let _ = (agent, facts);
-    todo!()
+    let own = |permission: &str, pattern: &str, verdict| {
+        rule(permission, pattern.to_owned(), verdict, Origin::Agent { name: agent.to_owned() })
+    };
+    let guard =
+        |pattern: &str, verdict| rule("edit", pattern.to_owned(), verdict, Origin::Guard { agent: agent.to_owned() });
+    match agent {
+        "build" => vec![own("question", "*", Verdict::Allow), own("plan_enter", "*", Verdict::Allow)],
+        "plan" => {
+            let plans = facts.spill.join("../plans");
+            vec![
+                own("question", "*", Verdict::Allow),
+                own("plan_exit", "*", Verdict::Allow),
+                own("task", "general", Verdict::Deny),
+                own("external_directory", &below(&plans), Verdict::Allow),
+                guard("*", Verdict::Deny),
+                guard(".opencode/plans/*.md", Verdict::Allow),
+                guard(".copydesk/plans/*.md", Verdict::Allow),
+                guard(&format!("{}/*.md", path_pattern(&plans, &facts.worktree)), Verdict::Allow),
+            ]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Stands behind all configuration, so that the model can page an output that was cut whatever the rules for other folders are. `None` where the
+/// configuration denies exactly this.
+pub fn spill_rule(facts: &Facts, rules: &[Rule]) -> Option<Rule> {
+    let pattern = below(&facts.spill);
+    let denied = rules.iter().any(|rule| {
+        rule.permission == "external_directory" && rule.pattern == pattern && rule.verdict == Verdict::Deny
+    });
+    (!denied).then(|| rule("external_directory", pattern, Verdict::Allow, Origin::Default))
+}
+
+fn below(folder: &AbsPath) -> String {
+    format!("{folder}/*")
+}
+
+fn rule(permission: &str, pattern: String, verdict: Verdict, origin: Origin) -> Rule {
+    Rule { permission: permission.to_owned(), pattern, verdict, origin }
 }

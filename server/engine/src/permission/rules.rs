@@ -1,7 +1,13 @@
-//! Rules in opencode's forms, and how they are evaluated: the last that matches wins (`allow` beats nothing, an explicit deny beats a grant).
+//! Rules in opencode's forms, and how they are evaluated: of those that match the last wins; a deny beats a grant, and a guard beats all.
 
+use std::fmt;
+
+use copydesk_workspace::path::AbsPath;
 use serde::{Deserialize, Serialize};
 
+use super::wildcard_match;
+
+/// In order of strictness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -10,14 +16,76 @@ pub enum Verdict {
     Deny,
 }
 
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Allow => "allow",
+            Verdict::Ask => "ask",
+            Verdict::Deny => "deny",
+        })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// Itself a wildcard: `edit`, `mymcp_*`, `*`.
     pub permission: String,
     pub pattern: String,
     pub verdict: Verdict,
-    /// Where it stands, for the user: `default`, `agent plan`, `~/.config/copydesk/copydesk.jsonc`, `session`.
-    pub origin: String,
+    pub origin: Origin,
+}
+
+/// For the user and the model (R9.4): `edit "*.md": deny (/home/u/.config/copydesk/copydesk.jsonc:4)`.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}: {} ({})", self.permission, self.pattern, self.verdict, self.origin)
+    }
+}
+
+/// Where a rule stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Origin {
+    /// The base of every agent.
+    Default,
+    /// What a built-in agent adds to the base; configuration overrides it.
+    Agent { name: String },
+    /// What a built-in agent never does. Configuration and grants do not lift it.
+    Guard { agent: String },
+    /// `line` is one-based.
+    Config { file: AbsPath, line: Option<usize> },
+    /// An environment variable that holds configuration.
+    Variable { name: String },
+    /// The user's answer to an ask.
+    Grant,
+}
+
+impl Origin {
+    /// Whether the user wrote or said it, as against what holds without a word of his.
+    pub fn is_users(&self) -> bool {
+        match self {
+            Origin::Default | Origin::Agent { .. } | Origin::Guard { .. } => false,
+            Origin::Config { .. } | Origin::Variable { .. } | Origin::Grant => true,
+        }
+    }
+
+    fn is_guard(&self) -> bool {
+        matches!(self, Origin::Guard { .. })
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("built-in default"),
+            Origin::Agent { name } => write!(f, "built into agent {name}"),
+            Origin::Guard { agent } => write!(f, "built into agent {agent}, not to be lifted"),
+            Origin::Config { file, line: Some(line) } => write!(f, "{file}:{line}"),
+            Origin::Config { file, line: None } => file.fmt(f),
+            Origin::Variable { name } => write!(f, "variable {name}"),
+            Origin::Grant => f.write_str("your answer to an earlier question"),
+        }
+    }
 }
 
 /// In order: later rules win.
@@ -30,20 +98,69 @@ pub struct Decision {
     pub rule: Option<Rule>,
 }
 
-/// `*` is any run of characters, also of `/` and line breaks; `?` is one; a ` *` at the end is optional; `\` is `/`; all else is literal, the whole value is matched.
-pub fn wildcard_match(value: &str, pattern: &str) -> bool {
-    let _ = (value, pattern);
-    todo!()
+impl Decision {
+    /// Allowed for every pattern by a rule or a grant of the user's, not merely by a built-in rule.
+    pub fn is_allowed_by_user(&self) -> bool {
+        self.verdict == Verdict::Allow && self.rule.as_ref().is_some_and(|rule| rule.origin.is_users())
+    }
+
+    /// Of two allows the built-in one is the stricter, so that `is_allowed_by_user` speaks of all patterns.
+    fn strictness(&self) -> (Verdict, bool) {
+        (self.verdict, !self.rule.as_ref().is_some_and(|rule| rule.origin.is_users()))
+    }
 }
 
-/// Of several patterns the strictest verdict. `grants` come after `rules`, but never lift a deny.
+/// Of several patterns the strictest verdict, of equal ones the first; without any pattern it asks. `grants` come after `rules`, but lift no deny; guards
+/// among the rules stand over both, wherever they stand in the list.
 pub fn decide(permission: &str, patterns: &[String], rules: &[Rule], grants: &[Rule]) -> Decision {
-    let _ = (permission, patterns, rules, grants);
-    todo!()
+    patterns
+        .iter()
+        .map(|pattern| decide_one(permission, pattern, rules, grants))
+        .reduce(|strictest, next| if next.strictness() > strictest.strictness() { next } else { strictest })
+        .unwrap_or(Decision { verdict: Verdict::Ask, rule: None })
+}
+
+fn decide_one(permission: &str, pattern: &str, rules: &[Rule], grants: &[Rule]) -> Decision {
+    let matching =
+        |rule: &&Rule| wildcard_match(permission, &rule.permission) && wildcard_match(pattern, &rule.pattern);
+    let ruled = rules.iter().rev().filter(|rule| !rule.origin.is_guard()).find(matching);
+    let granted = grants.iter().rev().find(matching);
+    let guard = rules.iter().rev().filter(|rule| rule.origin.is_guard()).find(matching);
+
+    let open = match ruled {
+        Some(rule) if rule.verdict == Verdict::Deny => Some(rule),
+        _ => granted.or(ruled),
+    };
+    let verdict = open.map_or(Verdict::Ask, |rule| rule.verdict);
+    match guard {
+        Some(guard) if guard.verdict > verdict => Decision { verdict: guard.verdict, rule: Some(guard.clone()) },
+        _ => Decision { verdict, rule: open.cloned() },
+    }
 }
 
 /// Whether the model is not even shown the tool: the last rule for its permission denies `*`. `tool` is the tool's name.
 pub fn is_hidden(tool: &str, rules: &[Rule]) -> bool {
-    let _ = (tool, rules);
-    todo!()
+    let permission = permission_of(tool);
+    let denies_all =
+        |rule: Option<&Rule>| rule.is_some_and(|rule| rule.pattern == "*" && rule.verdict == Verdict::Deny);
+    let last = |guards: bool| {
+        rules
+            .iter()
+            .rev()
+            .filter(|rule| rule.origin.is_guard() == guards)
+            .find(|rule| wildcard_match(permission, &rule.permission))
+    };
+    denies_all(last(false)) || denies_all(last(true))
 }
+
+/// The name under which rules know a tool: those that change files share `edit`.
+pub fn permission_of(tool: &str) -> &str {
+    match tool {
+        "write" | "edit" | "patch" | "apply_patch" => "edit",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;
