@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use tokio::sync::watch;
 
-use crate::permission::{Rule, Verdict};
+use crate::permission::{Origin, Rule, Verdict};
 
 /// Shared by all turns of a session.
 pub struct Grants {
@@ -46,7 +46,7 @@ impl Grants {
             permission: permission.to_owned(),
             pattern: value.to_owned(),
             verdict: Verdict::Allow,
-            origin: "session".to_owned(),
+            origin: Origin::Grant,
         };
         covered.then_some(rule).into_iter().collect()
     }
