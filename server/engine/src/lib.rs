@@ -18,6 +18,8 @@ pub mod registry;
 pub mod run;
 pub mod runner;
 pub mod session;
+#[doc(hidden)]
+pub mod testing;
 pub mod tool;
 pub mod tools;
 pub mod view;

@@ -1,0 +1,63 @@
+//! For tests, here and in other crates: a model that the test plays, a client that records, and the other ports in memory. No part of the daemon uses it.
+
+mod client;
+mod model;
+mod strict;
+mod surroundings;
+mod toys;
+
+pub use client::{FakeClient, PendingAsk, Recorded};
+pub use model::{FakeModel, ModelPlayer, Reply, ScriptedModel};
+pub use strict::check_request;
+pub use surroundings::{
+    DiskFiles, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSecrets, FakeShell, MemoryStore,
+};
+pub use toys::{Toy, ToyTool};
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a test waits for what must come.
+pub const LIMIT: Duration = Duration::from_secs(20);
+
+type Action = Box<dyn FnOnce() + Send>;
+
+/// Counts the places at which something visible happens, and does one thing at the chosen one: what tests of "at every event boundary" stand on.
+#[derive(Clone, Default)]
+pub struct Boundaries {
+    count: Arc<AtomicUsize>,
+    action: Arc<Mutex<Option<(usize, Action)>>>,
+}
+
+impl Boundaries {
+    /// Runs `action` inside the `index`-th tick (from 0).
+    pub fn at(&self, index: usize, action: impl FnOnce() + Send + 'static) {
+        *lock(&self.action) = Some((index, Box::new(action)));
+    }
+
+    pub fn tick(&self) {
+        let index = self.count.fetch_add(1, Ordering::SeqCst);
+        let due = {
+            let mut action = lock(&self.action);
+            if action.as_ref().is_some_and(|(at, _)| *at == index) { action.take() } else { None }
+        };
+        if let Some((_, action)) = due {
+            action();
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::SeqCst)
+    }
+
+    /// Whether the action is still to come.
+    pub fn armed(&self) -> bool {
+        lock(&self.action).is_some()
+    }
+}
+
+/// A poisoned lock holds whole values: every change behind one is a single step.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,147 @@
+//! A client that records what it is told, and hands its asks to the test.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::{Boundaries, LIMIT, lock};
+use crate::event::SessionEvent;
+use crate::ids::SessionId;
+use crate::ports::{Ask, AskOutcome, BoxFuture, Client, OptionKind};
+
+pub type Recorded = (SessionId, SessionEvent);
+
+pub struct FakeClient {
+    events: Mutex<Vec<Recorded>>,
+    /// Moves at every event.
+    seen: watch::Sender<usize>,
+    boundaries: Boundaries,
+    asks: mpsc::UnboundedSender<PendingAsk>,
+    waiting: tokio::sync::Mutex<mpsc::UnboundedReceiver<PendingAsk>>,
+    /// Answers every ask at once.
+    automatic: Mutex<Option<OptionKind>>,
+}
+
+/// An ask that waits for the test. Dropping it leaves the ask without an answer for ever.
+#[derive(Debug)]
+pub struct PendingAsk {
+    pub session: SessionId,
+    pub ask: Ask,
+    answer: oneshot::Sender<AskOutcome>,
+}
+
+impl FakeClient {
+    pub fn new() -> Arc<Self> {
+        Self::ticking(Boundaries::default())
+    }
+
+    pub fn ticking(boundaries: Boundaries) -> Arc<Self> {
+        let (asks, waiting) = mpsc::unbounded_channel();
+        Arc::new(Self {
+            events: Mutex::default(),
+            seen: watch::Sender::new(0),
+            boundaries,
+            asks,
+            waiting: tokio::sync::Mutex::new(waiting),
+            automatic: Mutex::default(),
+        })
+    }
+
+    /// From now on every ask gets its first option of that kind.
+    pub fn answer_all(&self, kind: OptionKind) {
+        *lock(&self.automatic) = Some(kind);
+    }
+
+    pub fn events(&self) -> Vec<SessionEvent> {
+        lock(&self.events).iter().map(|(_, event)| event.clone()).collect()
+    }
+
+    pub fn events_of(&self, session: &SessionId) -> Vec<SessionEvent> {
+        lock(&self.events).iter().filter(|(of, _)| of == session).map(|(_, event)| event.clone()).collect()
+    }
+
+    /// All text of the model, joined.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for event in self.events() {
+            if let SessionEvent::Text { delta, .. } = event {
+                text.push_str(&delta);
+            }
+        }
+        text
+    }
+
+    /// Waits until an event, past or to come, fits; fails the test after `LIMIT`.
+    pub async fn wait_for(&self, fits: impl Fn(&SessionEvent) -> bool) -> SessionEvent {
+        let mut seen = self.seen.subscribe();
+        let found = async {
+            loop {
+                seen.borrow_and_update();
+                if let Some(event) = self.events().into_iter().find(&fits) {
+                    return event;
+                }
+                if seen.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        };
+        match tokio::time::timeout(LIMIT, found).await {
+            Ok(event) => event,
+            Err(_) => panic!("the event did not come; there are: {:#?}", self.events()),
+        }
+    }
+
+    pub async fn next_ask(&self) -> PendingAsk {
+        let next = async { self.waiting.lock().await.recv().await };
+        match tokio::time::timeout(LIMIT, next).await {
+            Ok(Some(ask)) => ask,
+            Ok(None) | Err(_) => panic!("no ask came; there are: {:#?}", self.events()),
+        }
+    }
+}
+
+impl Client for FakeClient {
+    fn update(&self, session: SessionId, event: SessionEvent) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            lock(&self.events).push((session, event));
+            self.seen.send_modify(|count| *count += 1);
+            self.boundaries.tick();
+        })
+    }
+
+    fn ask(&self, session: SessionId, ask: Ask) -> BoxFuture<'_, AskOutcome> {
+        Box::pin(async move {
+            self.boundaries.tick();
+            let automatic = *lock(&self.automatic);
+            if let Some(option) = automatic.and_then(|kind| ask.options.iter().find(|option| option.kind == kind)) {
+                return AskOutcome::Selected { option: option.id.clone(), message: None };
+            }
+            let (answer, outcome) = oneshot::channel();
+            let _ = self.asks.send(PendingAsk { session, ask, answer });
+            match outcome.await {
+                Ok(outcome) => outcome,
+                Err(_) => std::future::pending().await,
+            }
+        })
+    }
+}
+
+impl PendingAsk {
+    /// Answers with the first option of that kind; fails the test where none is offered.
+    pub fn select(self, kind: OptionKind, message: Option<&str>) {
+        let Some(option) = self.ask.options.iter().find(|option| option.kind == kind) else {
+            panic!("no option {kind:?} in {:?}", self.ask.options);
+        };
+        let option = option.id.clone();
+        self.answer(AskOutcome::Selected { option, message: message.map(str::to_owned) });
+    }
+
+    pub fn answer(self, outcome: AskOutcome) {
+        // The ask may have been withdrawn meanwhile.
+        let _ = self.answer.send(outcome);
+    }
+
+    pub fn is_withdrawn(&self) -> bool {
+        self.answer.is_closed()
+    }
+}

@@ -1,0 +1,339 @@
+//! The ports that have no will of their own, in memory: files, store, shell, editor, diagnostics, environment, clock, ids.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use copydesk_workspace::disk::{DirEntry, Disk, DiskError, Expected, Stat};
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::AbsPath;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{Boundaries, lock};
+use crate::ids::{Millis, SessionId};
+use crate::message::Entry;
+use crate::ports::{
+    ApplyRequest, BoxFuture, CapturedOutput, Clock, CommandEnd, Diagnostics, DiagnosticsReport, DiagnosticsTarget,
+    Editor, EditorError, Environment, FileChange, Files, Folders, Ids, ReloadReport, Secrets, SessionMeta, Shell,
+    ShellCommand, ShellError, ShellOutcome, Store, StoreError, StoredSession, Unsaved,
+};
+
+/// `Files` straight on a disk, e.g. one in memory; nothing blocks there.
+pub struct DiskFiles<D> {
+    disk: Arc<D>,
+    boundaries: Boundaries,
+    writes: AtomicUsize,
+}
+
+impl<D: Disk> DiskFiles<D> {
+    pub fn new(disk: Arc<D>) -> Arc<Self> {
+        Self::ticking(disk, Boundaries::default())
+    }
+
+    pub fn ticking(disk: Arc<D>, boundaries: Boundaries) -> Arc<Self> {
+        Arc::new(Self { disk, boundaries, writes: AtomicUsize::new(0) })
+    }
+
+    /// Writes and removals so far, refused ones too.
+    pub fn writes(&self) -> usize {
+        self.writes.load(Ordering::SeqCst)
+    }
+}
+
+impl<D: Disk> Files for DiskFiles<D> {
+    fn read(&self, path: AbsPath) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
+        Box::pin(async move { self.disk.read(&path) })
+    }
+
+    fn read_range(&self, path: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
+        Box::pin(async move { self.disk.read_range(&path, offset, len) })
+    }
+
+    fn stat(&self, path: AbsPath) -> BoxFuture<'_, Result<Stat, DiskError>> {
+        Box::pin(async move { self.disk.stat(&path) })
+    }
+
+    fn list(&self, folder: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>> {
+        Box::pin(async move { self.disk.list(&folder) })
+    }
+
+    fn real_path(&self, path: AbsPath) -> BoxFuture<'_, Result<AbsPath, DiskError>> {
+        Box::pin(async move { self.disk.real_path(&path) })
+    }
+
+    fn write(&self, path: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
+        Box::pin(async move {
+            self.writes.fetch_add(1, Ordering::SeqCst);
+            let result = self.disk.write(&path, &bytes, expected);
+            self.boundaries.tick();
+            result
+        })
+    }
+
+    fn remove(&self, path: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
+        Box::pin(async move {
+            self.writes.fetch_add(1, Ordering::SeqCst);
+            self.disk.remove(&path, expected)
+        })
+    }
+}
+
+/// Sessions in memory. It outlives the engines that a test builds on it, as the real one outlives the daemon.
+#[derive(Default)]
+pub struct MemoryStore {
+    sessions: Mutex<BTreeMap<SessionId, (SessionMeta, Vec<Entry>)>>,
+    broken: Mutex<Option<StoreError>>,
+    flushes: AtomicUsize,
+    boundaries: Boundaries,
+}
+
+impl MemoryStore {
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Ticks after each append.
+    pub fn ticking(boundaries: Boundaries) -> Arc<Self> {
+        Arc::new(Self { boundaries, ..Self::default() })
+    }
+
+    pub fn entries(&self, session: &SessionId) -> Vec<Entry> {
+        lock(&self.sessions).get(session).map(|(_, entries)| entries.clone()).unwrap_or_default()
+    }
+
+    /// Every append fails with it, until it is `None` again.
+    pub fn break_with(&self, error: Option<StoreError>) {
+        *lock(&self.broken) = error;
+    }
+
+    pub fn flushes(&self) -> usize {
+        self.flushes.load(Ordering::SeqCst)
+    }
+
+    /// What a dead daemon leaves: the same rows in a store that no old engine reaches.
+    pub fn survivor(&self) -> Arc<Self> {
+        Arc::new(Self { sessions: Mutex::new(lock(&self.sessions).clone()), ..Self::default() })
+    }
+}
+
+impl Store for MemoryStore {
+    fn create(&self, meta: SessionMeta) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            lock(&self.sessions).insert(meta.id.clone(), (meta, Vec::new()));
+            Ok(())
+        })
+    }
+
+    fn append(&self, session: SessionId, entries: Vec<Entry>) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            if let Some(error) = lock(&self.broken).clone() {
+                return Err(error);
+            }
+            match lock(&self.sessions).get_mut(&session) {
+                Some((_, stored)) => stored.extend(entries),
+                None => return Err(StoreError::UnknownSession(session)),
+            }
+            self.boundaries.tick();
+            Ok(())
+        })
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.flushes.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn load(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
+        Box::pin(async move {
+            match lock(&self.sessions).get(&session) {
+                Some((meta, entries)) => {
+                    Ok(StoredSession { meta: meta.clone(), entries: entries.clone(), damaged: Vec::new() })
+                }
+                None => Err(StoreError::UnknownSession(session)),
+            }
+        })
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<SessionMeta>, StoreError>> {
+        Box::pin(async move {
+            let mut sessions: Vec<_> = lock(&self.sessions).values().map(|(meta, _)| meta.clone()).collect();
+            sessions.sort_by_key(|meta| std::cmp::Reverse(meta.created));
+            Ok(sessions)
+        })
+    }
+}
+
+/// Records the commands. A command runs until the turn is cancelled where its text is `hang`; any other prints itself and exits with 0.
+#[derive(Default)]
+pub struct FakeShell {
+    commands: Mutex<Vec<ShellCommand>>,
+    boundaries: Boundaries,
+}
+
+impl FakeShell {
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub fn ticking(boundaries: Boundaries) -> Arc<Self> {
+        Arc::new(Self { boundaries, ..Self::default() })
+    }
+
+    pub fn commands(&self) -> Vec<ShellCommand> {
+        lock(&self.commands).clone()
+    }
+}
+
+impl Shell for FakeShell {
+    fn run(
+        &self,
+        command: ShellCommand,
+        output: mpsc::Sender<String>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>> {
+        Box::pin(async move {
+            let text = command.command.clone();
+            lock(&self.commands).push(command);
+            self.boundaries.tick();
+            // A slow reader loses pieces, as the port says.
+            let _ = output.try_send(text.clone());
+            let end = if text == "hang" {
+                cancel.cancelled().await;
+                CommandEnd::Cancelled
+            } else {
+                CommandEnd::Exited(0)
+            };
+            let output = CapturedOutput { head: format!("{text}\n"), ..CapturedOutput::default() };
+            Ok(ShellOutcome { end, output, survivors: 0 })
+        })
+    }
+}
+
+/// An editor without open documents: it saves everything, reloads everything and edits nothing.
+#[derive(Default)]
+pub struct FakeEditor {
+    told: Mutex<Vec<FileChange>>,
+}
+
+impl FakeEditor {
+    /// The changes of files that it was told of.
+    pub fn told(&self) -> Vec<FileChange> {
+        lock(&self.told).clone()
+    }
+}
+
+impl Editor for FakeEditor {
+    fn apply(&self, _request: ApplyRequest) -> BoxFuture<'_, Result<(), EditorError>> {
+        Box::pin(async { Err(EditorError::Unsupported) })
+    }
+
+    fn save(&self, _uris: Vec<String>) -> BoxFuture<'_, Vec<Unsaved>> {
+        Box::pin(async { Vec::new() })
+    }
+
+    fn files_changed(&self, changes: Vec<FileChange>) -> BoxFuture<'_, ReloadReport> {
+        lock(&self.told).extend(changes);
+        Box::pin(async { ReloadReport::default() })
+    }
+
+    fn edits_are_free(&self) -> bool {
+        false
+    }
+}
+
+/// Gives the reports of its list in turn, then says that nobody checks.
+#[derive(Default)]
+pub struct FakeDiagnostics {
+    reports: Mutex<std::collections::VecDeque<DiagnosticsReport>>,
+}
+
+impl FakeDiagnostics {
+    pub fn new(reports: Vec<DiagnosticsReport>) -> Arc<Self> {
+        Arc::new(Self { reports: Mutex::new(reports.into()) })
+    }
+}
+
+impl Diagnostics for FakeDiagnostics {
+    fn of(&self, _target: DiagnosticsTarget, _wait: Duration) -> BoxFuture<'_, DiagnosticsReport> {
+        let report = lock(&self.reports).pop_front().unwrap_or(DiagnosticsReport::Unavailable);
+        Box::pin(async { report })
+    }
+}
+
+/// A user `/home/user` on Linux, with the variables that the test sets.
+#[derive(Default)]
+pub struct FakeEnvironment {
+    vars: BTreeMap<String, String>,
+}
+
+impl FakeEnvironment {
+    pub fn new<const N: usize>(vars: [(&str, &str); N]) -> Arc<Self> {
+        Arc::new(Self { vars: vars.map(|(name, value)| (name.to_owned(), value.to_owned())).into() })
+    }
+}
+
+impl Environment for FakeEnvironment {
+    fn var(&self, name: &str) -> Option<String> {
+        self.vars.get(name).cloned()
+    }
+
+    fn folders(&self) -> Folders {
+        let path = |text: &str| match AbsPath::new(text) {
+            Some(path) => path,
+            None => panic!("{text} is not absolute"),
+        };
+        Folders {
+            home: path("/home/user"),
+            config: path("/home/user/.config"),
+            data: path("/home/user/.local/share/copydesk"),
+            temp: path("/tmp/copydesk"),
+        }
+    }
+
+    fn platform(&self) -> &'static str {
+        "linux"
+    }
+}
+
+/// Keys from a list, by provider.
+#[derive(Default)]
+pub struct FakeSecrets(pub BTreeMap<String, String>);
+
+impl Secrets for FakeSecrets {
+    fn key(&self, provider: &str, _names: &[String]) -> Option<String> {
+        self.0.get(provider).cloned()
+    }
+}
+
+/// Moves on by one millisecond at each look.
+#[derive(Default)]
+pub struct FakeClock(AtomicI64);
+
+impl Clock for FakeClock {
+    fn now(&self) -> Millis {
+        Millis(1_796_000_000_000 + self.0.fetch_add(1, Ordering::SeqCst))
+    }
+
+    fn today(&self) -> String {
+        "Mon Nov 30 2026".to_owned()
+    }
+}
+
+/// `prefix_` and a number with 26 digits.
+#[derive(Default)]
+pub struct FakeIds(AtomicU64);
+
+impl FakeIds {
+    /// For a second engine on the same store.
+    pub fn after(count: u64) -> Self {
+        Self(AtomicU64::new(count))
+    }
+}
+
+impl Ids for FakeIds {
+    fn next(&self, prefix: &str) -> String {
+        format!("{prefix}_{:026}", self.0.fetch_add(1, Ordering::SeqCst))
+    }
+}
