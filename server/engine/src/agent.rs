@@ -1,7 +1,13 @@
-//! Agents: who the model is to be, with which rules, model and limit of steps. Built-in ones and those of the configuration.
+//! Agents: who the model is to be, with which rules, model and limit of steps. The built-in ones; `config` adds those that users write.
+
+use std::collections::BTreeMap;
 
 use crate::message::ModelRef;
-use crate::permission::Ruleset;
+use crate::permission::{Ruleset, agent_rules, base_rules};
+use crate::tool::Facts;
+
+pub const BUILD: &str = "build";
+pub const PLAN: &str = "plan";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agent {
@@ -25,4 +31,41 @@ pub enum AgentMode {
     Primary,
     Subagent,
     All,
+}
+
+impl Agent {
+    /// Whether a user can talk to it.
+    pub fn is_selectable(&self) -> bool {
+        !self.hidden && self.mode != AgentMode::Subagent
+    }
+
+    /// One that nothing is said of yet: its rules are the base alone.
+    pub fn new(name: &str, facts: Option<&Facts>) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: String::new(),
+            mode: AgentMode::All,
+            hidden: false,
+            prompt: None,
+            model: None,
+            temperature: None,
+            top_p: None,
+            steps: None,
+            rules: [base_rules(facts), agent_rules(name, facts)].concat(),
+        }
+    }
+}
+
+/// Those that are always there, by name, before any configuration. Without `facts` the rules for the session's own folders are left out.
+pub fn built_in(facts: Option<&Facts>) -> BTreeMap<String, Agent> {
+    [
+        (BUILD, "Works on the files and runs commands, as far as the permissions go"),
+        (PLAN, "Reads, thinks and writes a plan; changes no other file"),
+    ]
+    .into_iter()
+    .map(|(name, description)| {
+        let agent = Agent { description: description.to_owned(), mode: AgentMode::Primary, ..Agent::new(name, facts) };
+        (name.to_owned(), agent)
+    })
+    .collect()
 }

@@ -1,24 +1,28 @@
-//! Configuration: what was written in files becomes one typed value, problems included. Reads through `Files` and `Environment`; runs nothing.
+//! Configuration: what was written in files becomes one typed value, problems included. Reads through `Files`, `Environment` and `Secrets`; runs nothing.
 
 mod load;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use copydesk_workspace::path::AbsPath;
 
-use crate::agent::Agent;
+use crate::agent::{self, Agent};
 use crate::message::ModelRef;
 use crate::ports::{ModelSettings, ProviderSettings};
 
 pub use load::load;
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Config {
     pub model: Option<ModelRef>,
     pub default_agent: String,
     /// By name; `build` and `plan` are always there unless disabled.
     pub agents: BTreeMap<String, Agent>,
+    /// By id: those that can be reached, their models listed or not.
+    pub providers: BTreeMap<String, Arc<ProviderSettings>>,
+    /// Those that the configuration names.
     pub models: Vec<ConfiguredModel>,
     /// Paths and globs, as written, of further instruction files.
     pub instructions: Vec<String>,
@@ -28,26 +32,108 @@ pub struct Config {
     pub continue_on_reject: bool,
     /// Shown to the user when a session opens.
     pub problems: Vec<Problem>,
-    /// Every variable whose value is a key of a provider; hidden from children (R19.3).
+    /// Every variable whose value may be a key of a provider; hidden from children (R19.3).
     pub key_variables: Vec<String>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ConfiguredModel {
+    /// As the user writes it.
     pub model: ModelRef,
+    /// As the provider knows it: what a request carries.
+    pub sent_as: ModelRef,
     pub name: String,
     pub provider: Arc<ProviderSettings>,
     pub settings: ModelSettings,
+    /// Whether an agent's temperature may be sent.
+    pub takes_temperature: bool,
 }
 
 /// Something in a configuration that was not taken; the rest is in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    pub file: AbsPath,
-    /// One-based; `None` where it concerns the whole file.
+    pub source: Source,
+    /// One-based; `None` where it concerns the whole source.
     pub line: Option<usize>,
     /// Dotted, e.g. `agent.build.steps`.
     pub key: Option<String>,
-    /// What is wrong and what is expected.
+    /// What is wrong and what is expected. Never a value from the configuration that may be secret.
     pub text: String,
+}
+
+/// Where a piece of configuration was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    File(AbsPath),
+    /// An environment variable, by name.
+    Variable(String),
+}
+
+impl Default for Config {
+    /// What holds without any file, except the rules that name folders of the session.
+    fn default() -> Self {
+        Self {
+            model: None,
+            default_agent: agent::BUILD.to_owned(),
+            agents: agent::built_in(None),
+            providers: BTreeMap::new(),
+            models: Vec::new(),
+            instructions: Vec::new(),
+            max_output_lines: 2000,
+            max_output_bytes: 51_200,
+            continue_on_reject: false,
+            problems: Vec::new(),
+            key_variables: Vec::new(),
+        }
+    }
+}
+
+impl Config {
+    /// The model of this name: with its settings where the configuration lists it, with none where only its provider is known.
+    pub fn model(&self, wanted: &ModelRef) -> Option<ConfiguredModel> {
+        if let Some(listed) = self.models.iter().find(|listed| listed.model == *wanted) {
+            return Some(listed.clone());
+        }
+        self.providers.get(&wanted.provider).map(|provider| ConfiguredModel {
+            model: wanted.clone(),
+            sent_as: wanted.clone(),
+            name: wanted.model.clone(),
+            provider: Arc::clone(provider),
+            settings: ModelSettings::default(),
+            takes_temperature: true,
+        })
+    }
+}
+
+impl ConfiguredModel {
+    /// The settings of a request in which `agent` speaks: the agent's own sampling before the model's.
+    pub fn settings_for(&self, agent: &Agent) -> ModelSettings {
+        let mut settings = self.settings.clone();
+        settings.top_p = agent.top_p.or(settings.top_p);
+        settings.temperature = if self.takes_temperature { agent.temperature.or(settings.temperature) } else { None };
+        settings
+    }
+}
+
+/// `/home/u/.config/copydesk/copydesk.jsonc:4: agent.build.steps: expected …`
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.source.fmt(f)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(key) = &self.key {
+            write!(f, ": {key}")?;
+        }
+        write!(f, ": {}", self.text)
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::File(path) => path.fmt(f),
+            Source::Variable(name) => write!(f, "variable {name}"),
+        }
+    }
 }

@@ -5,29 +5,34 @@ use copydesk_workspace::path::AbsPath;
 use super::{Origin, Rule, Ruleset, Verdict, path_pattern};
 use crate::tool::Facts;
 
-/// The base of every agent; configuration overrides it by later rules.
-pub fn base_rules(facts: &Facts) -> Ruleset {
-    [
-        ("*", "*".to_owned(), Verdict::Allow),
-        ("doom_loop", "*".to_owned(), Verdict::Ask),
-        ("external_directory", "*".to_owned(), Verdict::Ask),
-        ("external_directory", below(&facts.spill), Verdict::Allow),
-        ("external_directory", below(&facts.temp), Verdict::Allow),
-        ("question", "*".to_owned(), Verdict::Deny),
-        ("plan_enter", "*".to_owned(), Verdict::Deny),
-        ("plan_exit", "*".to_owned(), Verdict::Deny),
-        ("read", "*".to_owned(), Verdict::Allow),
-        ("read", "*.env".to_owned(), Verdict::Ask),
-        ("read", "*.env.*".to_owned(), Verdict::Ask),
-        ("read", "*.env.example".to_owned(), Verdict::Allow),
+/// The base of every agent; configuration overrides it by later rules. Without `facts` the session's own folders get no rule.
+pub fn base_rules(facts: Option<&Facts>) -> Ruleset {
+    let mut rules: Vec<(&str, String, Verdict)> = [
+        ("*", "*", Verdict::Allow),
+        ("doom_loop", "*", Verdict::Ask),
+        ("external_directory", "*", Verdict::Ask),
+        ("question", "*", Verdict::Deny),
+        ("plan_enter", "*", Verdict::Deny),
+        ("plan_exit", "*", Verdict::Deny),
+        ("read", "*", Verdict::Allow),
+        ("read", "*.env", Verdict::Ask),
+        ("read", "*.env.*", Verdict::Ask),
+        ("read", "*.env.example", Verdict::Allow),
     ]
-    .into_iter()
-    .map(|(permission, pattern, verdict)| rule(permission, pattern, verdict, Origin::Default))
-    .collect()
+    .map(|(permission, pattern, verdict)| (permission, pattern.to_owned(), verdict))
+    .to_vec();
+    if let Some(facts) = facts {
+        rules.push(("external_directory", below(&facts.spill), Verdict::Allow));
+        rules.push(("external_directory", below(&facts.temp), Verdict::Allow));
+    }
+    rules
+        .into_iter()
+        .map(|(permission, pattern, verdict)| rule(permission, pattern, verdict, Origin::Default))
+        .collect()
 }
 
 /// What stands between the base and the configuration. `agent` is `build` or `plan`; others add nothing.
-pub fn agent_rules(agent: &str, facts: &Facts) -> Ruleset {
+pub fn agent_rules(agent: &str, facts: Option<&Facts>) -> Ruleset {
     let own = |permission: &str, pattern: &str, verdict| {
         rule(permission, pattern.to_owned(), verdict, Origin::Agent { name: agent.to_owned() })
     };
@@ -36,17 +41,20 @@ pub fn agent_rules(agent: &str, facts: &Facts) -> Ruleset {
     match agent {
         "build" => vec![own("question", "*", Verdict::Allow), own("plan_enter", "*", Verdict::Allow)],
         "plan" => {
-            let plans = facts.spill.join("../plans");
-            vec![
+            let mut rules = vec![
                 own("question", "*", Verdict::Allow),
                 own("plan_exit", "*", Verdict::Allow),
                 own("task", "general", Verdict::Deny),
-                own("external_directory", &below(&plans), Verdict::Allow),
                 guard("*", Verdict::Deny),
                 guard(".opencode/plans/*.md", Verdict::Allow),
                 guard(".copydesk/plans/*.md", Verdict::Allow),
-                guard(&format!("{}/*.md", path_pattern(&plans, &facts.worktree)), Verdict::Allow),
-            ]
+            ];
+            if let Some(facts) = facts {
+                let plans = facts.spill.join("../plans");
+                rules.push(own("external_directory", &below(&plans), Verdict::Allow));
+                rules.push(guard(&format!("{}/*.md", path_pattern(&plans, &facts.worktree)), Verdict::Allow));
+            }
+            rules
         }
         _ => Vec::new(),
     }

@@ -52,6 +52,8 @@ pub enum Origin {
     Agent { name: String },
     /// What a built-in agent never does. Configuration and grants do not lift it.
     Guard { agent: String },
+    /// Configuration of a project that nobody has trusted: it makes a verdict stricter, never milder.
+    Project { file: AbsPath, line: Option<usize> },
     /// `line` is one-based.
     Config { file: AbsPath, line: Option<usize> },
     /// An environment variable that holds configuration.
@@ -64,13 +66,21 @@ impl Origin {
     /// Whether the user wrote or said it, as against what holds without a word of his.
     pub fn is_users(&self) -> bool {
         match self {
-            Origin::Default | Origin::Agent { .. } | Origin::Guard { .. } => false,
+            Origin::Default | Origin::Agent { .. } | Origin::Guard { .. } | Origin::Project { .. } => false,
             Origin::Config { .. } | Origin::Variable { .. } | Origin::Grant => true,
         }
     }
 
-    fn is_guard(&self) -> bool {
-        matches!(self, Origin::Guard { .. })
+    fn layer(&self) -> Layer {
+        match self {
+            Origin::Default
+            | Origin::Agent { .. }
+            | Origin::Config { .. }
+            | Origin::Variable { .. }
+            | Origin::Grant => Layer::Open,
+            Origin::Project { .. } => Layer::Project,
+            Origin::Guard { .. } => Layer::Guard,
+        }
     }
 }
 
@@ -80,12 +90,22 @@ impl fmt::Display for Origin {
             Origin::Default => f.write_str("built-in default"),
             Origin::Agent { name } => write!(f, "built into agent {name}"),
             Origin::Guard { agent } => write!(f, "built into agent {agent}, not to be lifted"),
-            Origin::Config { file, line: Some(line) } => write!(f, "{file}:{line}"),
-            Origin::Config { file, line: None } => file.fmt(f),
+            Origin::Config { file, line: Some(line) } | Origin::Project { file, line: Some(line) } => {
+                write!(f, "{file}:{line}")
+            }
+            Origin::Config { file, line: None } | Origin::Project { file, line: None } => file.fmt(f),
             Origin::Variable { name } => write!(f, "variable {name}"),
             Origin::Grant => f.write_str("your answer to an earlier question"),
         }
     }
+}
+
+/// In each of these the last match wins by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layer {
+    Open,
+    Project,
+    Guard,
 }
 
 /// In order: later rules win.
@@ -110,8 +130,9 @@ impl Decision {
     }
 }
 
-/// Of several patterns the strictest verdict, of equal ones the first; without any pattern it asks. `grants` come after `rules`, but lift no deny; guards
-/// among the rules stand over both, wherever they stand in the list.
+/// Of several patterns the strictest verdict, of equal ones the first; without any pattern it asks. `grants` come after `rules`, but lift no deny. Rules
+/// of an untrusted project and guards stand beside the others, wherever they stand in the list: each can only make the verdict stricter, and of the two
+/// grants lift only what the project asks.
 pub fn decide(permission: &str, patterns: &[String], rules: &[Rule], grants: &[Rule]) -> Decision {
     patterns
         .iter()
@@ -123,34 +144,41 @@ pub fn decide(permission: &str, patterns: &[String], rules: &[Rule], grants: &[R
 fn decide_one(permission: &str, pattern: &str, rules: &[Rule], grants: &[Rule]) -> Decision {
     let matching =
         |rule: &&Rule| wildcard_match(permission, &rule.permission) && wildcard_match(pattern, &rule.pattern);
-    let ruled = rules.iter().rev().filter(|rule| !rule.origin.is_guard()).find(matching);
+    let last = |layer| rules.iter().rev().filter(|rule| rule.origin.layer() == layer).find(matching);
     let granted = grants.iter().rev().find(matching);
-    let guard = rules.iter().rev().filter(|rule| rule.origin.is_guard()).find(matching);
 
+    let ruled = stricter(last(Layer::Open), last(Layer::Project));
     let open = match ruled {
         Some(rule) if rule.verdict == Verdict::Deny => Some(rule),
         _ => granted.or(ruled),
     };
-    let verdict = open.map_or(Verdict::Ask, |rule| rule.verdict);
-    match guard {
-        Some(guard) if guard.verdict > verdict => Decision { verdict: guard.verdict, rule: Some(guard.clone()) },
-        _ => Decision { verdict, rule: open.cloned() },
+    let decisive = stricter(open, last(Layer::Guard));
+    Decision { verdict: verdict_of(decisive), rule: decisive.cloned() }
+}
+
+/// `added` where it is stricter than what stands without it.
+fn stricter<'a>(base: Option<&'a Rule>, added: Option<&'a Rule>) -> Option<&'a Rule> {
+    match added {
+        Some(rule) if rule.verdict > verdict_of(base) => Some(rule),
+        _ => base,
     }
+}
+
+fn verdict_of(rule: Option<&Rule>) -> Verdict {
+    rule.map_or(Verdict::Ask, |rule| rule.verdict)
 }
 
 /// Whether the model is not even shown the tool: the last rule for its permission denies `*`. `tool` is the tool's name.
 pub fn is_hidden(tool: &str, rules: &[Rule]) -> bool {
     let permission = permission_of(tool);
-    let denies_all =
-        |rule: Option<&Rule>| rule.is_some_and(|rule| rule.pattern == "*" && rule.verdict == Verdict::Deny);
-    let last = |guards: bool| {
+    [Layer::Open, Layer::Project, Layer::Guard].into_iter().any(|layer| {
         rules
             .iter()
             .rev()
-            .filter(|rule| rule.origin.is_guard() == guards)
+            .filter(|rule| rule.origin.layer() == layer)
             .find(|rule| wildcard_match(permission, &rule.permission))
-    };
-    denies_all(last(false)) || denies_all(last(true))
+            .is_some_and(|rule| rule.pattern == "*" && rule.verdict == Verdict::Deny)
+    })
 }
 
 /// The name under which rules know a tool: those that change files share `edit`.

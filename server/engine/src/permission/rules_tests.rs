@@ -44,7 +44,7 @@ fn check(permission: &str, patterns: &[&str], rules: &[Rule], grants: &[Rule], e
 }
 
 fn agent(name: &str, config: &[Rule]) -> Ruleset {
-    [base_rules(&facts()), agent_rules(name, &facts()), config.to_vec()].concat()
+    [base_rules(Some(&facts())), agent_rules(name, Some(&facts())), config.to_vec()].concat()
 }
 
 #[test]
@@ -118,6 +118,18 @@ fn plan_stays_read_only_under_any_rule_and_grant() {
 }
 
 #[test]
+fn an_answer_lifts_what_an_untrusted_project_asks_but_not_what_it_denies() {
+    use Verdict::*;
+    let project =
+        |pattern, verdict| rule("edit", pattern, verdict, Origin::Project { file: path("/p/x.json"), line: None });
+    let rules = [project("a", Ask), project("b", Deny), configured("edit", "*", Allow)];
+    check("edit", &["a"], &rules, &[], Ask);
+    check("edit", &["a"], &rules, &[grant("edit", "*")], Allow);
+    check("edit", &["b"], &rules, &[grant("edit", "*")], Deny);
+    check("edit", &["c"], &rules, &[], Allow);
+}
+
+#[test]
 fn secrets_are_asked_by_default() {
     use Verdict::*;
     let rules = agent("build", &[]);
@@ -150,7 +162,7 @@ fn outputs_that_were_cut_stay_readable() {
 
 #[test]
 fn tools_for_people_are_denied_where_the_agent_does_not_allow_them() {
-    check("question", &["*"], &base_rules(&facts()), &[], Verdict::Deny);
+    check("question", &["*"], &base_rules(Some(&facts())), &[], Verdict::Deny);
     check("question", &["*"], &agent("build", &[]), &[], Verdict::Allow);
     check("plan_exit", &["*"], &agent("plan", &[]), &[], Verdict::Allow);
     check("plan_exit", &["*"], &agent("build", &[]), &[], Verdict::Deny);
@@ -185,6 +197,7 @@ fn any_rules() -> impl Strategy<Value = Ruleset> {
     let origin = prop_oneof![
         Just(Origin::Default),
         Just(Origin::Guard { agent: "plan".to_owned() }),
+        Just(Origin::Project { file: path("/work/app/opencode.json"), line: None }),
         Just(Origin::Variable { name: "X".to_owned() })
     ];
     let rule = ("(edit|bash|\\*|e\\*)", "[ab*?]{0,3}", any_verdict(), origin)
@@ -208,10 +221,22 @@ proptest! {
     #[test]
     fn guards_are_never_lifted(rules in any_rules(), later in any_rules(), grants in any_grants(), pattern in "[ab]{0,3}") {
         let mut all = rules;
-        all.extend(later.into_iter().filter(|rule| !rule.origin.is_guard()));
+        all.extend(later.into_iter().filter(|rule| rule.origin.layer() != Layer::Guard));
         all.insert(0, rule("edit", "*", Verdict::Deny, Origin::Guard { agent: "plan".to_owned() }));
-        all.retain(|rule| !rule.origin.is_guard() || rule.verdict == Verdict::Deny);
+        all.retain(|rule| rule.origin.layer() != Layer::Guard || rule.verdict == Verdict::Deny);
         prop_assert_eq!(decide("edit", &[pattern], &all, &grants).verdict, Verdict::Deny);
+    }
+
+    #[test]
+    fn an_untrusted_project_is_never_milder(rules in any_rules(), project in any_rules(), grants in any_grants(), pattern in "[ab]{0,3}") {
+        let patterns = [pattern];
+        let mut all = rules;
+        all.retain(|rule| rule.origin.layer() != Layer::Project);
+        let without = decide("edit", &patterns, &all, &grants);
+        let hidden_without = is_hidden("edit", &all);
+        all.extend(project.into_iter().map(|rule| Rule { origin: Origin::Project { file: path("/p"), line: None }, ..rule }));
+        prop_assert!(decide("edit", &patterns, &all, &grants).verdict >= without.verdict);
+        prop_assert!(is_hidden("edit", &all) || !hidden_without);
     }
 
     #[test]
