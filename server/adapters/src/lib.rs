@@ -1,1 +1,3 @@
 //! Everything that touches the outside, a folder a port. Knows no session and no face.
+
+pub mod os;

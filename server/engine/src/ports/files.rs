@@ -14,5 +14,15 @@ pub trait Files: Send + Sync {
     fn list(&self, folder: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>>;
     fn real_path(&self, path: AbsPath) -> BoxFuture<'_, Result<AbsPath, DiskError>>;
     fn write(&self, path: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>>;
+
+    fn write_real(&self, real: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
+        Box::pin(async move {
+            if self.real_path(real.clone()).await? != real {
+                return Err(DiskError::Changed(real));
+            }
+            self.write(real, bytes, expected).await
+        })
+    }
+
     fn remove(&self, path: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>>;
 }

@@ -1,0 +1,260 @@
+//! The disk of the system. Knows no open documents and no permission; `folder` holds the parent open while a file is replaced.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use copydesk_workspace::disk::{DirEntry, Disk, DiskError, Expected, FileKind, Stat};
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::AbsPath;
+use rustix::fs::{FileType, Mode, OFlags};
+
+use super::folder::{Folder, FolderError, Missing};
+
+/// As many links as Linux follows in one path.
+const MAX_LINKS: usize = 40;
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OsDisk;
+
+impl Disk for OsDisk {
+    fn read(&self, path: &AbsPath) -> Result<Vec<u8>, DiskError> {
+        let mut bytes = Vec::new();
+        open_file(path)?.read_to_end(&mut bytes).map_err(|error| disk_error(path, error))?;
+        Ok(bytes)
+    }
+
+    fn read_range(&self, path: &AbsPath, offset: u64, len: usize) -> Result<Vec<u8>, DiskError> {
+        let mut file = open_file(path)?;
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(offset))
+            .and_then(|_| file.take(len as u64).read_to_end(&mut bytes))
+            .map_err(|error| disk_error(path, error))?;
+        Ok(bytes)
+    }
+
+    fn stat(&self, path: &AbsPath) -> Result<Stat, DiskError> {
+        let metadata = fs::metadata(path.as_path()).map_err(|error| disk_error(path, error))?;
+        Ok(Stat { kind: kind_of(metadata.file_type()), len: metadata.len() })
+    }
+
+    fn list(&self, folder: &AbsPath) -> Result<Vec<DirEntry>, DiskError> {
+        if self.stat(folder)?.kind != FileKind::Directory {
+            return Err(other(folder, "is not a directory"));
+        }
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(folder.as_path()).map_err(|error| disk_error(folder, error))? {
+            let entry = entry.map_err(|error| disk_error(folder, error))?;
+            // An entry that is gone again is not listed.
+            let Ok(file_type) = entry.file_type() else { continue };
+            let is_link = file_type.is_symlink();
+            let kind = if is_link {
+                fs::metadata(entry.path()).map_or(FileKind::Other, |target| kind_of(target.file_type()))
+            } else {
+                kind_of(file_type)
+            };
+            entries.push(DirEntry { name: entry.file_name().to_string_lossy().into_owned(), kind, is_link });
+        }
+        entries.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        Ok(entries)
+    }
+
+    fn real_path(&self, path: &AbsPath) -> Result<AbsPath, DiskError> {
+        let real = resolve(path.as_path()).map_err(|error| disk_error(path, error))?;
+        AbsPath::new(real).ok_or_else(|| other(path, "resolves to no absolute path"))
+    }
+
+    fn write(&self, path: &AbsPath, bytes: &[u8], expected: Expected) -> Result<(), DiskError> {
+        self.write_real(&self.real_path(path)?, bytes, expected)
+    }
+
+    fn write_real(&self, real: &AbsPath, bytes: &[u8], expected: Expected) -> Result<(), DiskError> {
+        write_in_folder(real, bytes, expected, || ())
+    }
+
+    fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
+        let real = self.real_path(path)?;
+        let (parent, name) = parent_and_name(&real)?;
+        let folder = Folder::open(parent, Missing::Fail).map_err(|error| folder_error(&real, error))?;
+        let stat = folder.stat(name).map_err(|error| disk_error(&real, error))?;
+        regular(&real, &stat.ok_or_else(|| DiskError::NotFound(real.clone()))?)?;
+        if folder.hash(name).map_err(|error| disk_error(&real, error))? != expected {
+            return Err(DiskError::Changed(real));
+        }
+        folder.remove(name).map_err(|error| disk_error(&real, error))
+    }
+}
+
+/// `before_rename` runs when the new bytes stand beside the file: the last moment at which another program can come between.
+fn write_in_folder(
+    real: &AbsPath,
+    bytes: &[u8],
+    expected: Expected,
+    before_rename: impl FnOnce(),
+) -> Result<(), DiskError> {
+    let io_error = |error| disk_error(real, error);
+    let (parent, name) = parent_and_name(real)?;
+    let folder = Folder::open(parent, Missing::Make).map_err(|error| folder_error(real, error))?;
+    let check = || -> Result<Option<rustix::fs::Stat>, DiskError> {
+        let stat = folder.stat(name).map_err(io_error)?;
+        if let Some(stat) = &stat {
+            regular(real, stat)?;
+        }
+        match (expected, &stat) {
+            (Expected::Absent, None) => Ok(None),
+            (Expected::Absent, Some(_)) => Err(DiskError::Exists(real.clone())),
+            (Expected::Bytes(hash), Some(_)) if folder.hash(name).map_err(io_error)? == hash => Ok(stat),
+            (Expected::Bytes(_), _) => Err(DiskError::Changed(real.clone())),
+        }
+    };
+    let still_there = || match folder.is_at(parent) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(DiskError::Changed(real.clone())),
+        Err(error) => Err(folder_error(real, error)),
+    };
+
+    let Some(present) = check()? else {
+        let mut temporary = folder.temporary(Mode::from_raw_mode(0o666)).map_err(io_error)?;
+        temporary.file.write_all(bytes).map_err(io_error)?;
+        before_rename();
+        still_there()?;
+        return temporary.place(name).map_err(io_error);
+    };
+
+    // A rename would replace a file that may not be written; even root is held to the mode, as it says that nobody is meant to write here.
+    if present.st_mode & 0o222 == 0 || !folder.may_write(name).map_err(io_error)? {
+        return Err(DiskError::Denied(real.clone()));
+    }
+    let temporary = match folder.temporary(Mode::from_raw_mode(0o600)) {
+        Ok(mut temporary) => {
+            temporary.file.write_all(bytes).map_err(io_error)?;
+            temporary.take_owner_and_mode(&present).map_err(io_error)?.then_some(temporary)
+        }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
+        Err(error) => return Err(io_error(error)),
+    };
+    before_rename();
+    check()?;
+    still_there()?;
+    match temporary {
+        Some(temporary) => temporary.replace(name),
+        None => folder.overwrite(name, bytes),
+    }
+    .map_err(io_error)
+}
+
+/// Walks by hand, since the system's own resolution stops at what does not exist.
+fn resolve(path: &Path) -> io::Result<PathBuf> {
+    let mut pending: Vec<_> = components_reversed(path);
+    let mut real = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(name) = pending.pop() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        real.push(&name);
+        match fs::read_link(&real) {
+            Ok(target) => {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(rustix::io::Errno::LOOP.into());
+                }
+                real.pop();
+                if target.is_absolute() {
+                    real = PathBuf::from("/");
+                }
+                pending.extend(components_reversed(&target));
+            }
+            // No link, or nothing there, or below a file: taken as it is written.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(real)
+}
+
+fn components_reversed(path: &Path) -> Vec<std::ffi::OsString> {
+    path.components()
+        .rev()
+        .filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some(OsStr::from_bytes(b"..").to_owned()),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+        })
+        .collect()
+}
+
+/// Never waits for the other end of a pipe, and refuses what is endless.
+fn open_file(path: &AbsPath) -> Result<File, DiskError> {
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits() as i32)
+        .open(path.as_path())
+        .map_err(|error| disk_error(path, error))?;
+    match kind_of(file.metadata().map_err(|error| disk_error(path, error))?.file_type()) {
+        FileKind::File => Ok(file),
+        FileKind::Directory => Err(DiskError::IsDirectory(path.clone())),
+        FileKind::Other => Err(other(path, "is not a regular file")),
+    }
+}
+
+fn regular(real: &AbsPath, stat: &rustix::fs::Stat) -> Result<(), DiskError> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(()),
+        FileType::Directory => Err(DiskError::IsDirectory(real.clone())),
+        // `real` had no link when it was resolved.
+        FileType::Symlink => Err(DiskError::Changed(real.clone())),
+        _ => Err(other(real, "is not a regular file")),
+    }
+}
+
+fn parent_and_name(real: &AbsPath) -> Result<(&Path, &OsStr), DiskError> {
+    match (real.as_path().parent(), real.as_path().file_name()) {
+        (Some(parent), Some(name)) => Ok((parent, name)),
+        _ => Err(DiskError::IsDirectory(real.clone())),
+    }
+}
+
+fn kind_of(file_type: fs::FileType) -> FileKind {
+    if file_type.is_file() {
+        FileKind::File
+    } else if file_type.is_dir() {
+        FileKind::Directory
+    } else {
+        FileKind::Other
+    }
+}
+
+fn folder_error(path: &AbsPath, error: FolderError) -> DiskError {
+    match error {
+        FolderError::Link => DiskError::Changed(path.clone()),
+        FolderError::NotAFolder => other(path, "a folder on its way is a file"),
+        FolderError::Io(error) => disk_error(path, error),
+    }
+}
+
+fn disk_error(path: &AbsPath, error: io::Error) -> DiskError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => DiskError::NotFound(path.clone()),
+        io::ErrorKind::AlreadyExists => DiskError::Exists(path.clone()),
+        io::ErrorKind::IsADirectory => DiskError::IsDirectory(path.clone()),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => DiskError::Denied(path.clone()),
+        _ => other(path, &error.to_string()),
+    }
+}
+
+fn other(path: &AbsPath, reason: &str) -> DiskError {
+    DiskError::Other { path: path.clone(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+#[path = "disk_tests.rs"]
+mod tests;

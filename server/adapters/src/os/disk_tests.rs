@@ -1,0 +1,263 @@
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+
+use super::*;
+
+/// A temporary folder whose path has no links.
+fn temp() -> (tempfile::TempDir, AbsPath) {
+    let temp = tempfile::tempdir().unwrap();
+    let path = AbsPath::new(temp.path().canonicalize().unwrap()).unwrap();
+    (temp, path)
+}
+
+fn bytes_of(text: &str) -> Expected {
+    Expected::Bytes(ContentHash::of(text.as_bytes()))
+}
+
+fn text_at(path: &AbsPath) -> String {
+    fs::read_to_string(path.as_path()).unwrap()
+}
+
+fn names(folder: &AbsPath) -> Vec<String> {
+    OsDisk.list(folder).unwrap().into_iter().map(|entry| entry.name).collect()
+}
+
+#[test]
+fn reads_whole_files_and_ranges() {
+    let (_temp, ws) = temp();
+    let file = ws.join("a.txt");
+    fs::write(file.as_path(), "0123456789").unwrap();
+    assert_eq!(OsDisk.read(&file), Ok(b"0123456789".to_vec()));
+    assert_eq!(OsDisk.read_range(&file, 3, 4), Ok(b"3456".to_vec()));
+    assert_eq!(OsDisk.read_range(&file, 8, 40), Ok(b"89".to_vec()));
+    assert_eq!(OsDisk.read_range(&file, 80, 4), Ok(Vec::new()));
+    assert_eq!(OsDisk.stat(&file), Ok(Stat { kind: FileKind::File, len: 10 }));
+}
+
+#[test]
+fn errors_name_what_is_wrong() {
+    let (_temp, ws) = temp();
+    let (missing, file) = (ws.join("missing"), ws.join("file"));
+    fs::write(file.as_path(), "x").unwrap();
+    assert_eq!(OsDisk.read(&missing), Err(DiskError::NotFound(missing.clone())));
+    assert_eq!(OsDisk.stat(&missing), Err(DiskError::NotFound(missing.clone())));
+    assert_eq!(OsDisk.list(&missing), Err(DiskError::NotFound(missing)));
+    assert_eq!(OsDisk.read(&ws), Err(DiskError::IsDirectory(ws.clone())));
+    assert_eq!(OsDisk.read(&file.join("below")), Err(DiskError::NotFound(file.join("below"))));
+    assert_eq!(OsDisk.list(&file), Err(other(&file, "is not a directory")));
+    assert_eq!(
+        OsDisk.write(&file.join("below"), b"", Expected::Absent),
+        Err(other(&file.join("below"), "a folder on its way is a file"))
+    );
+    assert_eq!(OsDisk.write(&ws, b"", Expected::Absent), Err(DiskError::IsDirectory(ws)));
+}
+
+#[test]
+fn a_pipe_is_refused_and_never_waited_for() {
+    let (_temp, ws) = temp();
+    let pipe = ws.join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, pipe.as_path(), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    let refused = Err(other(&pipe, "is not a regular file"));
+    assert_eq!(OsDisk.read(&pipe).map(|_| ()), refused);
+    assert_eq!(OsDisk.write(&pipe, b"x", bytes_of("")), refused);
+}
+
+#[test]
+fn lists_in_byte_order_with_the_kind_of_the_target() {
+    let (_temp, ws) = temp();
+    fs::create_dir(ws.join("b").as_path()).unwrap();
+    fs::write(ws.join("a").as_path(), "").unwrap();
+    fs::write(ws.join("B").as_path(), "").unwrap();
+    symlink("b", ws.join("to_b").as_path()).unwrap();
+    symlink("nowhere", ws.join("to_nowhere").as_path()).unwrap();
+    let entry = |name: &str, kind, is_link| DirEntry { name: name.to_owned(), kind, is_link };
+    assert_eq!(
+        OsDisk.list(&ws).unwrap(),
+        [
+            entry("B", FileKind::File, false),
+            entry("a", FileKind::File, false),
+            entry("b", FileKind::Directory, false),
+            entry("to_b", FileKind::Directory, true),
+            entry("to_nowhere", FileKind::Other, true),
+        ]
+    );
+}
+
+#[test]
+fn real_paths_follow_links_as_far_as_anything_exists() {
+    let (_temp, ws) = temp();
+    fs::create_dir_all(ws.join("real/inner").as_path()).unwrap();
+    symlink("real", ws.join("relative").as_path()).unwrap();
+    symlink(ws.join("real/inner").as_path(), ws.join("absolute").as_path()).unwrap();
+    symlink("absolute/../sibling", ws.join("dots").as_path()).unwrap();
+    symlink("loop_b", ws.join("loop_a").as_path()).unwrap();
+    symlink("loop_a", ws.join("loop_b").as_path()).unwrap();
+    let check = |path: &str, real: &str| {
+        assert_eq!(OsDisk.real_path(&ws.join(path)), Ok(ws.join(real)), "{path}");
+    };
+    check("real/inner", "real/inner");
+    check("relative/inner", "real/inner");
+    check("absolute", "real/inner");
+    check("relative/new/file", "real/new/file");
+    // `..` of a link's target is that of the folder it leads to.
+    check("dots", "real/sibling");
+    assert!(matches!(OsDisk.real_path(&ws.join("loop_a/x")), Err(DiskError::Other { .. })));
+}
+
+#[test]
+fn writes_new_files_with_their_folders_and_the_usual_mode() {
+    let (_temp, ws) = temp();
+    let (file, reference) = (ws.join("a/b/new.txt"), ws.join("reference"));
+    OsDisk.write(&file, b"text", Expected::Absent).unwrap();
+    fs::write(reference.as_path(), "").unwrap();
+    assert_eq!(text_at(&file), "text");
+    let mode = |path: &AbsPath| fs::metadata(path.as_path()).unwrap().mode();
+    assert_eq!(mode(&file), mode(&reference));
+    assert_eq!(names(&ws.join("a/b")), ["new.txt"]);
+}
+
+#[test]
+fn writes_existing_files_keeping_their_mode_and_owner() {
+    let (_temp, ws) = temp();
+    let file = ws.join("run.sh");
+    fs::write(file.as_path(), "old").unwrap();
+    fs::set_permissions(file.as_path(), fs::Permissions::from_mode(0o750)).unwrap();
+    let before = fs::metadata(file.as_path()).unwrap();
+    OsDisk.write(&file, b"new", bytes_of("old")).unwrap();
+    let after = fs::metadata(file.as_path()).unwrap();
+    assert_eq!(text_at(&file), "new");
+    assert_eq!((after.mode(), after.uid(), after.gid()), (before.mode(), before.uid(), before.gid()));
+    assert_ne!(after.ino(), before.ino(), "it is replaced by a rename");
+    assert_eq!(names(&ws), ["run.sh"]);
+}
+
+#[test]
+fn a_read_only_file_is_not_replaced() {
+    let (_temp, ws) = temp();
+    let file = ws.join("generated");
+    fs::write(file.as_path(), "old").unwrap();
+    fs::set_permissions(file.as_path(), fs::Permissions::from_mode(0o444)).unwrap();
+    assert_eq!(OsDisk.write(&file, b"new", bytes_of("old")), Err(DiskError::Denied(file.clone())));
+    assert_eq!(text_at(&file), "old");
+}
+
+#[test]
+fn overwriting_in_place_leaves_no_old_tail() {
+    let (_temp, ws) = temp();
+    fs::write(ws.join("f").as_path(), "a long old text").unwrap();
+    Folder::open(ws.as_path(), Missing::Fail).unwrap().overwrite(OsStr::new("f"), b"new").unwrap();
+    assert_eq!(text_at(&ws.join("f")), "new");
+}
+
+#[test]
+fn writes_through_links_and_keeps_them() {
+    let (_temp, ws) = temp();
+    fs::create_dir(ws.join("real").as_path()).unwrap();
+    fs::write(ws.join("real/f").as_path(), "old").unwrap();
+    symlink("real/f", ws.join("link").as_path()).unwrap();
+    symlink("real", ws.join("folder").as_path()).unwrap();
+    OsDisk.write(&ws.join("link"), b"one", bytes_of("old")).unwrap();
+    OsDisk.write(&ws.join("folder/f"), b"two", bytes_of("one")).unwrap();
+    assert_eq!(text_at(&ws.join("real/f")), "two");
+    assert_eq!(fs::read_link(ws.join("link").as_path()).unwrap(), Path::new("real/f"));
+    OsDisk.remove(&ws.join("link"), ContentHash::of(b"two")).unwrap();
+    assert_eq!(names(&ws.join("real")), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_not_as_expected_is_left_alone() {
+    let (_temp, ws) = temp();
+    let (file, missing) = (ws.join("f"), ws.join("missing"));
+    fs::write(file.as_path(), "theirs").unwrap();
+    assert_eq!(OsDisk.write(&file, b"ours", Expected::Absent), Err(DiskError::Exists(file.clone())));
+    assert_eq!(OsDisk.write(&file, b"ours", bytes_of("old")), Err(DiskError::Changed(file.clone())));
+    assert_eq!(OsDisk.write(&missing, b"ours", bytes_of("old")), Err(DiskError::Changed(missing.clone())));
+    assert_eq!(OsDisk.remove(&file, ContentHash::of(b"old")), Err(DiskError::Changed(file.clone())));
+    assert_eq!(OsDisk.remove(&missing, ContentHash::of(b"")), Err(DiskError::NotFound(missing)));
+    assert_eq!(text_at(&file), "theirs");
+    assert_eq!(names(&ws), ["f"]);
+}
+
+#[test]
+fn a_change_in_the_last_moment_is_not_overwritten() {
+    let (_temp, ws) = temp();
+    let (file, new) = (ws.join("f"), ws.join("new"));
+    fs::write(file.as_path(), "old").unwrap();
+    let change = |path: &AbsPath| fs::write(path.as_path(), "theirs").unwrap();
+    assert_eq!(
+        write_in_folder(&file, b"ours", bytes_of("old"), || change(&file)),
+        Err(DiskError::Changed(file.clone()))
+    );
+    assert_eq!(write_in_folder(&new, b"ours", Expected::Absent, || change(&new)), Err(DiskError::Exists(new.clone())));
+    assert_eq!((text_at(&file), text_at(&new)), ("theirs".to_owned(), "theirs".to_owned()));
+    assert_eq!(names(&ws), ["f", "new"]);
+}
+
+#[test]
+fn c63_dangling_link_resolves_to_where_it_points() {
+    let (_temp, root) = temp();
+    let (ws, outside) = (root.join("ws"), root.join("outside"));
+    fs::create_dir(ws.as_path()).unwrap();
+    fs::create_dir(outside.as_path()).unwrap();
+    symlink("../outside/not-yet", ws.join("x").as_path()).unwrap();
+    symlink(outside.join("no/folder").as_path(), ws.join("y").as_path()).unwrap();
+    assert_eq!(OsDisk.real_path(&ws.join("x")), Ok(outside.join("not-yet")));
+    assert_eq!(OsDisk.real_path(&ws.join("y/z")), Ok(outside.join("no/folder/z")));
+    // Whoever judged `ws/x` as it is spelled cannot write through it.
+    assert_eq!(OsDisk.write_real(&ws.join("x"), b"ours", Expected::Absent), Err(DiskError::Changed(ws.join("x"))));
+    assert_eq!(names(&outside), Vec::<String>::new());
+}
+
+#[test]
+fn c63_folder_swapped_for_a_link_after_the_check_is_not_followed() {
+    let (_temp, root) = temp();
+    let (folder, outside) = (root.join("ws/folder"), root.join("outside"));
+    fs::create_dir_all(folder.as_path()).unwrap();
+    fs::create_dir(outside.as_path()).unwrap();
+    fs::write(folder.join("f").as_path(), "old").unwrap();
+    fs::write(outside.join("f").as_path(), "old").unwrap();
+    let real = OsDisk.real_path(&folder.join("f")).unwrap();
+    let new = OsDisk.real_path(&folder.join("sub/new")).unwrap();
+    let swap = || {
+        fs::rename(folder.as_path(), root.join("ws/moved").as_path()).unwrap();
+        symlink(outside.as_path(), folder.as_path()).unwrap();
+    };
+    let swap_back = || {
+        fs::remove_file(folder.as_path()).unwrap();
+        fs::rename(root.join("ws/moved").as_path(), folder.as_path()).unwrap();
+    };
+
+    // Between the check of the permission and the write.
+    swap();
+    assert_eq!(OsDisk.write_real(&real, b"ours", bytes_of("old")), Err(DiskError::Changed(real.clone())));
+    assert_eq!(OsDisk.write_real(&new, b"ours", Expected::Absent), Err(DiskError::Changed(new.clone())));
+    swap_back();
+    // Within the write.
+    assert_eq!(write_in_folder(&real, b"ours", bytes_of("old"), swap), Err(DiskError::Changed(real.clone())));
+    swap_back();
+    let new = folder.join("new");
+    assert_eq!(write_in_folder(&new, b"ours", Expected::Absent, swap), Err(DiskError::Changed(new.clone())));
+
+    for place in [&outside, &root.join("ws/moved")] {
+        assert_eq!(names(place), ["f"]);
+        assert_eq!(text_at(&place.join("f")), "old");
+    }
+}
+
+#[tokio::test]
+async fn the_files_port_reaches_the_disk() {
+    use copydesk_engine::ports::Files as _;
+    let (_temp, ws) = temp();
+    let files = super::super::files::DiskFiles::new(std::sync::Arc::new(OsDisk));
+    let file = ws.join("f");
+    files.write(file.clone(), b"one".to_vec(), Expected::Absent).await.unwrap();
+    files.write_real(file.clone(), b"two".to_vec(), bytes_of("one")).await.unwrap();
+    assert_eq!(files.read(file.clone()).await, Ok(b"two".to_vec()));
+    assert_eq!(files.read_range(file.clone(), 1, 1).await, Ok(b"w".to_vec()));
+    assert_eq!(files.stat(file.clone()).await, Ok(Stat { kind: FileKind::File, len: 3 }));
+    assert_eq!(files.real_path(file.clone()).await, Ok(file.clone()));
+    assert_eq!(files.list(ws.clone()).await.unwrap().len(), 1);
+    files.remove(file.clone(), ContentHash::of(b"two")).await.unwrap();
+    assert_eq!(files.read(file.clone()).await, Err(DiskError::NotFound(file)));
+}

@@ -1,0 +1,70 @@
+//! The engine's `Files` over any `Disk`, on the pool that may block.
+
+use std::sync::Arc;
+
+use copydesk_engine::ports::{BoxFuture, Files};
+use copydesk_workspace::disk::{DirEntry, Disk, DiskError, Expected, Stat};
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::AbsPath;
+
+/// Needs a tokio runtime where its futures are polled.
+#[derive(Clone)]
+pub struct DiskFiles {
+    disk: Arc<dyn Disk>,
+}
+
+impl DiskFiles {
+    pub fn new(disk: Arc<dyn Disk>) -> Self {
+        Self { disk }
+    }
+
+    fn blocking<T: Send + 'static>(
+        &self,
+        path: AbsPath,
+        work: impl FnOnce(&dyn Disk, &AbsPath) -> Result<T, DiskError> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, DiskError>> {
+        let disk = Arc::clone(&self.disk);
+        Box::pin(async move {
+            let name = path.clone();
+            match tokio::task::spawn_blocking(move || work(&*disk, &path)).await {
+                Ok(result) => result,
+                // A panic, or the end of the runtime: it costs this one request.
+                Err(error) => Err(DiskError::Other { path: name, reason: error.to_string() }),
+            }
+        })
+    }
+}
+
+impl Files for DiskFiles {
+    fn read(&self, path: AbsPath) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
+        self.blocking(path, |disk, path| disk.read(path))
+    }
+
+    fn read_range(&self, path: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
+        self.blocking(path, move |disk, path| disk.read_range(path, offset, len))
+    }
+
+    fn stat(&self, path: AbsPath) -> BoxFuture<'_, Result<Stat, DiskError>> {
+        self.blocking(path, |disk, path| disk.stat(path))
+    }
+
+    fn list(&self, folder: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>> {
+        self.blocking(folder, |disk, folder| disk.list(folder))
+    }
+
+    fn real_path(&self, path: AbsPath) -> BoxFuture<'_, Result<AbsPath, DiskError>> {
+        self.blocking(path, |disk, path| disk.real_path(path))
+    }
+
+    fn write(&self, path: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.blocking(path, move |disk, path| disk.write(path, &bytes, expected))
+    }
+
+    fn write_real(&self, real: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.blocking(real, move |disk, real| disk.write_real(real, &bytes, expected))
+    }
+
+    fn remove(&self, path: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.blocking(path, move |disk, path| disk.remove(path, expected))
+    }
+}
