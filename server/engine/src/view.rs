@@ -1,16 +1,33 @@
 //! Text as the agent sees it, and the one way to change it: open documents over the disk (R6.1), edits through the editor or an atomic write (R6.2).
 
+mod apply;
+mod locks;
+mod open;
+mod revert;
+mod scope;
+
 use std::sync::Arc;
 
-use copydesk_workspace::disk::{DirEntry, Stat};
+use copydesk_workspace::disk::{DirEntry, DiskError, FileKind, Stat};
+use copydesk_workspace::document::Document;
 use copydesk_workspace::edit::EditSet;
-use copydesk_workspace::encoding::TextEncoding;
+use copydesk_workspace::encoding::{self, DecodeError, TextEncoding};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
 use ropey::Rope;
 
 use crate::overlay::Overlay;
 use crate::ports::{Editor, Files};
+use crate::tool::ToolError;
+
+pub(crate) use locks::Locks;
+pub(crate) use scope::{Granted, Scope};
+
+/// Files above this are no text that a model works on as a whole, bytes.
+pub const LARGEST_TEXT: u64 = 64 << 20;
+
+/// What is looked at before a file is loaded, bytes.
+const HEAD: usize = 8 << 10;
 
 /// Narrowed to what a call was granted.
 #[derive(Clone)]
@@ -18,6 +35,7 @@ pub struct View {
     pub(crate) files: Arc<dyn Files>,
     pub(crate) editor: Arc<dyn Editor>,
     pub(crate) overlay: Arc<Overlay>,
+    scope: Arc<Scope>,
 }
 
 /// The text of a file at one moment.
@@ -36,6 +54,16 @@ pub enum Source {
     Disk { encoding: TextEncoding, bytes: ContentHash },
 }
 
+impl Snapshot {
+    /// URI and version, where the document is open.
+    pub fn open(&self) -> Option<(String, i32)> {
+        match &self.source {
+            Source::Open { uri, version } => Some((uri.clone(), *version)),
+            Source::Disk { .. } => None,
+        }
+    }
+}
+
 /// A prepared change of one file.
 #[derive(Debug, Clone)]
 pub enum FileEdit {
@@ -47,11 +75,117 @@ pub enum FileEdit {
 #[derive(Debug, Clone)]
 pub struct Applied {
     pub path: AbsPath,
+    pub key: DocKey,
     pub before: Option<Rope>,
     /// With what the user typed meanwhile.
     pub after: Rope,
     pub open: Option<(String, i32)>,
 }
 
-#[allow(dead_code)]
-fn _uses(_: DirEntry, _: Stat) {}
+/// Each text says what to do next; it is for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ViewError {
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    #[error("{path} cannot be read as text: {error}")]
+    Text { path: AbsPath, error: DecodeError },
+    #[error(
+        "{path} has {len} bytes, more than the {LARGEST_TEXT} that are read as text; use bash with `sed -n`, `grep` or `tail` for a part of it"
+    )]
+    TooLarge { path: AbsPath, len: u64 },
+    #[error("this call was not granted access to {0}; name the path itself in a call of its own")]
+    NotGranted(AbsPath),
+}
+
+impl From<ViewError> for ToolError {
+    fn from(error: ViewError) -> Self {
+        ToolError::Tell(error.to_string())
+    }
+}
+
+impl View {
+    /// Of everything; `narrowed` takes away.
+    pub fn new(files: Arc<dyn Files>, editor: Arc<dyn Editor>, overlay: Arc<Overlay>) -> Self {
+        Self { files, editor, overlay, scope: Arc::new(Scope::All) }
+    }
+
+    pub(crate) fn narrowed(&self, scope: Scope) -> Self {
+        Self { scope: Arc::new(scope), ..self.clone() }
+    }
+
+    /// The editor's text where the document is open, else the file's.
+    pub async fn snapshot(&self, path: &AbsPath) -> Result<Snapshot, ViewError> {
+        let key = self.key(path).await?;
+        match self.overlay.get(&key) {
+            Some(document) => Ok(of_document(path, document)),
+            None => self.of_disk(path, key).await,
+        }
+    }
+
+    /// The open document of a path, however the path is spelled.
+    pub async fn document(&self, path: &AbsPath) -> Result<Option<Document>, ViewError> {
+        Ok(self.overlay.get(&self.key(path).await?))
+    }
+
+    /// Links resolved, and granted.
+    pub async fn real_path(&self, path: &AbsPath) -> Result<AbsPath, ViewError> {
+        Ok(self.key(path).await?.path().clone())
+    }
+
+    pub async fn stat(&self, path: &AbsPath) -> Result<Stat, ViewError> {
+        Ok(self.files.stat(self.real_path(path).await?).await?)
+    }
+
+    pub async fn list(&self, folder: &AbsPath) -> Result<Vec<DirEntry>, ViewError> {
+        Ok(self.files.list(self.real_path(folder).await?).await?)
+    }
+
+    /// The names beside a granted path: for the suggestions of a missing file.
+    pub async fn neighbours(&self, path: &AbsPath) -> Result<Vec<DirEntry>, ViewError> {
+        let real = self.real_path(path).await?;
+        let folder = real.parent().ok_or_else(|| ViewError::NotGranted(path.clone()))?;
+        Ok(self.files.list(folder).await?)
+    }
+
+    async fn key(&self, path: &AbsPath) -> Result<DocKey, ViewError> {
+        let real = self.files.real_path(path.clone()).await?;
+        if self.scope.reads(&real) {
+            Ok(DocKey::from_real_path(real))
+        } else {
+            Err(ViewError::NotGranted(path.clone()))
+        }
+    }
+
+    async fn of_disk(&self, path: &AbsPath, key: DocKey) -> Result<Snapshot, ViewError> {
+        let real = key.path();
+        let stat = self.files.stat(real.clone()).await?;
+        match stat.kind {
+            FileKind::File => {}
+            FileKind::Directory => return Err(DiskError::IsDirectory(path.clone()).into()),
+            FileKind::Other => {
+                let reason = "it is a device, a socket or a pipe".to_owned();
+                return Err(DiskError::Other { path: path.clone(), reason }.into());
+            }
+        }
+        let as_text = |error| ViewError::Text { path: path.clone(), error };
+        encoding::sniff(&self.files.read_range(real.clone(), 0, HEAD).await?).map_err(as_text)?;
+        if stat.len > LARGEST_TEXT {
+            return Err(ViewError::TooLarge { path: path.clone(), len: stat.len });
+        }
+        let bytes = self.files.read(real.clone()).await?;
+        let (text, encoding) = encoding::decode(&bytes).map_err(as_text)?;
+        let source = Source::Disk { encoding, bytes: ContentHash::of(&bytes) };
+        let hash = ContentHash::of(text.as_bytes());
+        Ok(Snapshot { path: path.clone(), key, text: Rope::from(text), hash, source })
+    }
+}
+
+fn of_document(path: &AbsPath, document: Document) -> Snapshot {
+    let hash = document.hash();
+    let source = Source::Open { uri: document.uri, version: document.version };
+    Snapshot { path: path.clone(), key: document.key, text: document.text, hash, source }
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

@@ -1,0 +1,59 @@
+//! Taking back what a failed batch has already applied, and saying of each file how it stands.
+
+use copydesk_workspace::disk::Expected;
+use copydesk_workspace::edit::EditSet;
+use copydesk_workspace::hash::ContentHash;
+
+use super::View;
+use super::apply::DiskEdit;
+use super::open::{OpenEdit, Shown};
+
+impl View {
+    /// A line a file, the latest first.
+    pub(super) async fn revert(&self, shown: &[Shown], done: &[DiskEdit], label: &str) -> Vec<String> {
+        let mut states = Vec::new();
+        for edit in done.iter().rev() {
+            states.push(state(&edit.path.to_string(), self.revert_disk(edit).await));
+        }
+        for shown in shown.iter().rev() {
+            states.push(state(&shown.applied.path.to_string(), self.revert_open(shown, label).await));
+        }
+        states
+    }
+
+    async fn revert_disk(&self, edit: &DiskEdit) -> Result<(), String> {
+        let ours = ContentHash::of(&edit.bytes);
+        let path = edit.key.path().clone();
+        let done = match &edit.before {
+            Some((_, bytes)) => self.files.write(path, bytes.clone(), Expected::Bytes(ours)).await,
+            None => self.files.remove(path, ours).await,
+        };
+        done.map_err(|error| error.to_string())
+    }
+
+    /// Only the agent's edit: what the user typed meanwhile stays.
+    async fn revert_open(&self, shown: &Shown, label: &str) -> Result<(), String> {
+        let before = shown.applied.before.clone().unwrap_or_default();
+        let ours = shown.edits.apply(&before).map_err(|error| error.to_string())?;
+        let now = self.overlay.get(&shown.applied.key).ok_or("it was closed in the editor")?;
+        let typed = EditSet::between(&ours, &now.text);
+        let inverse = shown.edits.invert(&before).and_then(|inverse| inverse.rebase(&typed));
+        let edits = inverse.map_err(|error| error.to_string())?;
+        let back = OpenEdit {
+            path: shown.applied.path.clone(),
+            key: now.key,
+            uri: now.uri,
+            version: now.version,
+            base: now.text,
+            edits,
+        };
+        self.send(&[back], &format!("Take back: {label}")).await.map(|_| ()).map_err(|(refusal, _)| refusal.reason)
+    }
+}
+
+fn state(path: &str, reverted: Result<(), String>) -> String {
+    match reverted {
+        Ok(()) => format!("{path}: the change was taken back"),
+        Err(reason) => format!("{path}: the change is STILL IN FORCE, it could not be taken back: {reason}"),
+    }
+}
