@@ -1,4 +1,8 @@
-//! The files below the editor, as a plain synchronous trait, and a disk in memory for tests.
+//! The files below the editor, as a plain synchronous trait, and a disk in memory for tests. The real one is in `adapters`.
+
+mod memory;
+
+pub use memory::{MemoryDisk, Operation};
 
 use crate::hash::ContentHash;
 use crate::path::AbsPath;
@@ -66,7 +70,8 @@ pub trait Disk: Send + Sync + 'static {
     /// Links resolved. Of a path that does not exist: its deepest existing ancestor resolved, a dangling link followed to where it points.
     fn real_path(&self, path: &AbsPath) -> Result<AbsPath, DiskError>;
 
-    /// Atomically: a temporary file beside it, then a rename. Keeps the mode, writes through links, makes missing folders.
+    /// Atomically: a temporary file beside it, then a rename. Keeps the mode, writes through links, makes missing folders. A file that is expected and
+    /// gone is `NotFound`.
     fn write(&self, path: &AbsPath, bytes: &[u8], expected: Expected) -> Result<(), DiskError>;
 
     /// As `write`, to a path that `real_path` gave and that was judged since: where a link stands on its way by now, it is `Changed` and nothing is
@@ -78,6 +83,6 @@ pub trait Disk: Send + Sync + 'static {
         self.write(real, bytes, expected)
     }
 
-    /// Removes a file, through links as `write` writes.
+    /// Removes a file, through links as `write` writes, while its bytes have that hash.
     fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError>;
 }

@@ -1,11 +1,14 @@
 //! The documents that the editor has open: its text, as it has told it. Applying changes is all they do; nothing here asks the disk.
 
+use std::collections::HashMap;
+
 use ropey::Rope;
 
 use crate::edit::EditSet;
 use crate::hash::ContentHash;
 use crate::path::{AbsPath, DocKey};
-use crate::position::{Position, PositionEncoding};
+use crate::position::{Position, PositionEncoding, offset_of};
+use crate::uri::path_from_uri;
 
 #[derive(Debug, Clone)]
 pub struct Document {
@@ -17,15 +20,17 @@ pub struct Document {
     pub version: i32,
     /// The text, line endings as the editor sends them.
     pub text: Rope,
-    /// The text at the last save, or at opening: the document is dirty while it differs.
+    /// The text at the last save. At opening: the hash of the decoded file where there is one, so that a document that opens with other text is dirty.
     pub saved: ContentHash,
 }
 
 impl Document {
+    /// Reads the whole text.
     pub fn hash(&self) -> ContentHash {
         ContentHash::of_rope(&self.text)
     }
 
+    /// Whether the text differs from the last save. Reads the whole text.
     pub fn is_dirty(&self) -> bool {
         self.hash() != self.saved
     }
@@ -60,14 +65,24 @@ pub enum DocumentError {
 /// All open documents by key, found by any spelling of their URI.
 #[derive(Debug, Default)]
 pub struct Documents {
-    _private: (),
+    documents: HashMap<DocKey, Document>,
+    /// The spellings by which documents were opened.
+    keys: HashMap<Spelling, DocKey>,
+}
+
+/// A URI in the form in which all spellings are equal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Spelling {
+    Path(AbsPath),
+    /// Not a file: compared as it is.
+    Uri(String),
 }
 
 impl Documents {
-    /// Opening an open document again replaces it. `disk` is the hash of the decoded file, where it exists: the document is clean where the texts are equal.
+    /// Opening an open document again replaces it, whatever the spelling of its URI; the earlier spellings still lead to it.
     pub fn open(&mut self, document: Document) {
-        let _ = document;
-        todo!()
+        self.keys.insert(Spelling::of(&document.uri), document.key.clone());
+        self.documents.insert(document.key.clone(), document);
     }
 
     /// Ranges are clamped, never a panic. A version that does not grow is refused and changes nothing.
@@ -78,31 +93,85 @@ impl Documents {
         changes: &[ContentChange],
         encoding: PositionEncoding,
     ) -> Result<Change, DocumentError> {
-        let _ = (uri, version, changes, encoding);
-        todo!()
+        let document = self.open_document(uri)?;
+        if version <= document.version {
+            return Err(DocumentError::OldVersion { uri: uri.to_owned(), have: document.version, found: version });
+        }
+        let before = document.text.clone();
+        let mut steps = Vec::with_capacity(changes.len());
+        for change in changes {
+            let (text, edits) = step(&document.text, change, encoding);
+            document.text = text;
+            steps.push(edits);
+        }
+        document.version = version;
+        let after = document.text.clone();
+        let edits = match EditSet::compose_all(steps) {
+            Ok(Some(edits)) => edits,
+            Ok(None) => EditSet::single(before.len_bytes(), 0..0, String::new()),
+            Err(_) => EditSet::between(&before, &after),
+        };
+        Ok(Change { key: document.key.clone(), before, after, edits, version })
     }
 
     pub fn saved(&mut self, uri: &str) -> Result<(), DocumentError> {
-        let _ = uri;
-        todo!()
+        let document = self.open_document(uri)?;
+        document.saved = document.hash();
+        Ok(())
     }
 
+    /// Closes the document that was opened last by this URI. Where it was opened again by the URI of a link to the same file, only the spelling is
+    /// forgotten: the editor still has it open.
     pub fn close(&mut self, uri: &str) -> Option<Document> {
-        let _ = uri;
-        todo!()
+        let spelling = Spelling::of(uri);
+        let key = self.keys.remove(&spelling)?;
+        if self.documents.get(&key).is_some_and(|document| Spelling::of(&document.uri) != spelling) {
+            return None;
+        }
+        self.keys.retain(|_, other| *other != key);
+        self.documents.remove(&key)
     }
 
     pub fn get(&self, key: &DocKey) -> Option<&Document> {
-        let _ = key;
-        todo!()
+        self.documents.get(key)
     }
 
     pub fn by_uri(&self, uri: &str) -> Option<&Document> {
-        let _ = uri;
-        todo!()
+        self.documents.get(self.keys.get(&Spelling::of(uri))?)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Document> {
-        std::iter::empty()
+        self.documents.values()
+    }
+
+    fn open_document(&mut self, uri: &str) -> Result<&mut Document, DocumentError> {
+        let key = self.keys.get(&Spelling::of(uri));
+        key.and_then(|key| self.documents.get_mut(key)).ok_or_else(|| DocumentError::NotOpen(uri.to_owned()))
     }
 }
+
+impl Spelling {
+    fn of(uri: &str) -> Self {
+        path_from_uri(uri).map_or_else(|_| Self::Uri(uri.to_owned()), Self::Path)
+    }
+}
+
+/// The text after one change, and the change as an edit without what is equal at its ends. It costs the size of the change, unless that is the whole text.
+fn step(text: &Rope, change: &ContentChange, encoding: PositionEncoding) -> (Rope, EditSet) {
+    let Some((from, to)) = change.range else {
+        let after = Rope::from_str(&change.text);
+        let edits = EditSet::between(text, &after);
+        return (after, edits);
+    };
+    let (from, to) = (offset_of(text, from, encoding), offset_of(text, to, encoding));
+    let range = from.min(to)..from.max(to);
+    let (start, end) = (text.byte_to_char(range.start), text.byte_to_char(range.end));
+    let mut after = text.clone();
+    after.remove(start..end);
+    after.insert(start, &change.text);
+    (after, EditSet::replacing(text, range, &change.text))
+}
+
+#[cfg(test)]
+#[path = "document_tests.rs"]
+mod tests;

@@ -1,0 +1,261 @@
+//! A disk in memory, for tests: files, folders, symbolic links, and failures that are put in on purpose. It blocks nobody and loses all of it when dropped.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{DirEntry, Disk, DiskError, Expected, FileKind, Stat};
+use crate::hash::ContentHash;
+use crate::path::AbsPath;
+
+#[derive(Debug, Default)]
+pub struct MemoryDisk {
+    state: Mutex<State>,
+}
+
+/// What can be made to fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    Read,
+    Stat,
+    List,
+    Write,
+    Remove,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By path with all links resolved but the last. The root is not in it: it always exists.
+    nodes: BTreeMap<PathBuf, Node>,
+    failures: HashMap<(Operation, AbsPath), DiskError>,
+}
+
+#[derive(Debug, Clone)]
+enum Node {
+    File(Vec<u8>),
+    Folder,
+    Link(PathBuf),
+}
+
+/// As many links as Linux follows.
+const MAX_LINKS: usize = 40;
+
+impl MemoryDisk {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a file there, over whatever is there, with its folders; as another program would, so that no failure and no expectation applies.
+    pub fn put(&self, path: &AbsPath, bytes: impl Into<Vec<u8>>) {
+        let mut state = self.lock();
+        if let Ok(real) = state.resolve(path) {
+            state.insert(real.as_path(), Node::File(bytes.into()));
+        }
+    }
+
+    pub fn put_folder(&self, path: &AbsPath) {
+        let mut state = self.lock();
+        if let Ok(real) = state.resolve(path) {
+            state.insert(real.as_path(), Node::Folder);
+        }
+    }
+
+    /// A symbolic link at `path`. `target` may be relative to the link's folder, dangle, or lead back to the link.
+    pub fn put_link(&self, path: &AbsPath, target: impl Into<PathBuf>) {
+        let mut state = self.lock();
+        if let Ok(place) = state.entry(path) {
+            state.insert(place.as_path(), Node::Link(target.into()));
+        }
+    }
+
+    /// Removes whatever is there, folders with all that is in them.
+    pub fn take(&self, path: &AbsPath) {
+        let mut state = self.lock();
+        if let Ok(place) = state.entry(path) {
+            state.nodes.retain(|node, _| !node.starts_with(place.as_path()));
+        }
+    }
+
+    /// From now on `operation` on `path`, by that spelling or the real one, fails with `error`.
+    pub fn fail(&self, operation: Operation, path: &AbsPath, error: DiskError) {
+        self.lock().failures.insert((operation, path.clone()), error);
+    }
+
+    pub fn mend(&self, operation: Operation, path: &AbsPath) {
+        self.lock().failures.remove(&(operation, path.clone()));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Disk for MemoryDisk {
+    fn read(&self, path: &AbsPath) -> Result<Vec<u8>, DiskError> {
+        let state = self.lock();
+        let real = state.checked(Operation::Read, path)?;
+        state.file(&real, path).map(<[u8]>::to_vec)
+    }
+
+    fn read_range(&self, path: &AbsPath, offset: u64, len: usize) -> Result<Vec<u8>, DiskError> {
+        let bytes = self.read(path)?;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        let end = start.saturating_add(len).min(bytes.len());
+        Ok(bytes[start..end].to_vec())
+    }
+
+    fn stat(&self, path: &AbsPath) -> Result<Stat, DiskError> {
+        let state = self.lock();
+        let real = state.checked(Operation::Stat, path)?;
+        match state.node(real.as_path()) {
+            Some(Node::File(bytes)) => Ok(Stat { kind: FileKind::File, len: bytes.len() as u64 }),
+            Some(Node::Folder) => Ok(Stat { kind: FileKind::Directory, len: 0 }),
+            Some(Node::Link(_)) | None => Err(DiskError::NotFound(path.clone())),
+        }
+    }
+
+    fn list(&self, folder: &AbsPath) -> Result<Vec<DirEntry>, DiskError> {
+        let state = self.lock();
+        let real = state.checked(Operation::List, folder)?;
+        match state.node(real.as_path()) {
+            Some(Node::Folder) => {}
+            Some(_) => return Err(not_a_folder(folder)),
+            None => return Err(DiskError::NotFound(folder.clone())),
+        }
+        let children = state.nodes.iter().filter(|(path, _)| path.parent() == Some(real.as_path()));
+        let mut entries: Vec<DirEntry> = children
+            .map(|(path, node)| DirEntry {
+                name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                kind: state.kind(path),
+                is_link: matches!(node, Node::Link(_)),
+            })
+            .collect();
+        entries.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        Ok(entries)
+    }
+
+    fn real_path(&self, path: &AbsPath) -> Result<AbsPath, DiskError> {
+        self.lock().resolve(path)
+    }
+
+    fn write(&self, path: &AbsPath, bytes: &[u8], expected: Expected) -> Result<(), DiskError> {
+        let mut state = self.lock();
+        let real = state.checked(Operation::Write, path)?;
+        match (state.node(real.as_path()), expected) {
+            (Some(Node::Folder), _) => return Err(DiskError::IsDirectory(path.clone())),
+            (Some(_), Expected::Absent) => return Err(DiskError::Exists(path.clone())),
+            (None, Expected::Bytes(_)) => return Err(DiskError::NotFound(path.clone())),
+            (None, Expected::Absent) => {}
+            (Some(_), Expected::Bytes(hash)) => {
+                if ContentHash::of(state.file(&real, path)?) != hash {
+                    return Err(DiskError::Changed(path.clone()));
+                }
+            }
+        }
+        state.insert(real.as_path(), Node::File(bytes.to_vec()));
+        Ok(())
+    }
+
+    fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
+        let mut state = self.lock();
+        let real = state.checked(Operation::Remove, path)?;
+        if ContentHash::of(state.file(&real, path)?) != expected {
+            return Err(DiskError::Changed(path.clone()));
+        }
+        state.nodes.remove(real.as_path());
+        Ok(())
+    }
+}
+
+impl State {
+    /// The real path, unless a failure was put in for this one.
+    fn checked(&self, operation: Operation, path: &AbsPath) -> Result<AbsPath, DiskError> {
+        let real = self.resolve(path)?;
+        let failure = [path, &real].into_iter().find_map(|path| self.failures.get(&(operation, path.clone())));
+        failure.map_or(Ok(real), |error| Err(error.clone()))
+    }
+
+    fn resolve(&self, path: &AbsPath) -> Result<AbsPath, DiskError> {
+        let mut left: VecDeque<OsString> = parts(path.as_path());
+        let mut real = PathBuf::from("/");
+        let mut links = 0;
+        while let Some(part) = left.pop_front() {
+            if part == ".." {
+                real.pop();
+                continue;
+            }
+            if matches!(self.node(&real), Some(Node::File(_))) {
+                return Err(not_a_folder(path));
+            }
+            let next = real.join(&part);
+            let Some(Node::Link(target)) = self.nodes.get(&next) else {
+                real = next;
+                continue;
+            };
+            links += 1;
+            if links > MAX_LINKS {
+                return Err(DiskError::Other { path: path.clone(), reason: "too many symbolic links".into() });
+            }
+            if target.is_absolute() {
+                real = PathBuf::from("/");
+            }
+            for part in parts(target).into_iter().rev() {
+                left.push_front(part);
+            }
+        }
+        AbsPath::new(&real).ok_or_else(|| DiskError::NotFound(path.clone()))
+    }
+
+    /// The place of the entry itself: the links of its folder resolved, not its own.
+    fn entry(&self, path: &AbsPath) -> Result<AbsPath, DiskError> {
+        match (path.parent(), path.as_path().file_name()) {
+            (Some(folder), Some(name)) => Ok(self.resolve(&folder)?.join(name)),
+            _ => Ok(path.clone()),
+        }
+    }
+
+    fn node(&self, real: &Path) -> Option<&Node> {
+        if real.parent().is_none() { Some(&Node::Folder) } else { self.nodes.get(real) }
+    }
+
+    fn kind(&self, path: &Path) -> FileKind {
+        let real = AbsPath::new(path).and_then(|path| self.resolve(&path).ok());
+        match real.and_then(|real| self.node(real.as_path())) {
+            Some(Node::File(_)) => FileKind::File,
+            Some(Node::Folder) => FileKind::Directory,
+            Some(Node::Link(_)) | None => FileKind::Other,
+        }
+    }
+
+    fn file(&self, real: &AbsPath, path: &AbsPath) -> Result<&[u8], DiskError> {
+        match self.node(real.as_path()) {
+            Some(Node::File(bytes)) => Ok(bytes),
+            Some(Node::Folder) => Err(DiskError::IsDirectory(path.clone())),
+            Some(Node::Link(_)) | None => Err(DiskError::NotFound(path.clone())),
+        }
+    }
+
+    fn insert(&mut self, place: &Path, node: Node) {
+        for folder in place.ancestors().skip(1).filter(|folder| folder.parent().is_some()) {
+            self.nodes.entry(folder.to_owned()).or_insert(Node::Folder);
+        }
+        self.nodes.insert(place.to_owned(), node);
+    }
+}
+
+/// `..` is kept: it is only known what it leaves once the links before it are resolved.
+fn parts(path: &Path) -> VecDeque<OsString> {
+    path.components()
+        .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir))
+        .map(|part| part.as_os_str().to_owned())
+        .collect()
+}
+
+fn not_a_folder(path: &AbsPath) -> DiskError {
+    DiskError::Other { path: path.clone(), reason: "not a directory".into() }
+}
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;
