@@ -54,6 +54,7 @@ pub struct DiagnosticsParams {
     pub wait_ms: u64,
 }
 
+/// The problems, a document each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiagnosticsResult {
@@ -61,9 +62,11 @@ pub struct DiagnosticsResult {
     pub documents: Vec<DocumentDiagnostics>,
 }
 
+/// The problems of one document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentDiagnostics {
+    /// As the request names it.
     pub uri: String,
     /// The version that the problems are of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,9 +77,11 @@ pub struct DocumentDiagnostics {
     pub diagnostics: Vec<serde_json::Value>,
 }
 
+/// Whether the problems of a document are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiagnosticsState {
+    /// They are those of this version or a later one.
     Ready,
     /// Nothing for this version came in time.
     NotReady,
@@ -88,9 +93,11 @@ pub enum DiagnosticsState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SaveParams {
+    /// As the client spelled them in `textDocument/didOpen`.
     pub uris: Vec<String>,
 }
 
+/// All others have been saved when this is answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SaveResult {
@@ -99,10 +106,12 @@ pub struct SaveResult {
     pub unsaved: Vec<UnsavedDocument>,
 }
 
+/// A document that could not be saved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnsavedDocument {
     pub uri: String,
+    /// For the model and the user, in a sentence.
     pub reason: String,
 }
 
@@ -113,6 +122,7 @@ pub struct FilesChangedParams {
     pub files: Vec<ChangedFile>,
 }
 
+/// One file that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedFile {
@@ -120,6 +130,7 @@ pub struct ChangedFile {
     pub kind: ChangedFileKind,
 }
 
+/// What happened to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangedFileKind {
@@ -128,11 +139,14 @@ pub enum ChangedFileKind {
     Deleted,
 }
 
+/// What became of the open ones among the files; URIs as the client spells them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FilesChangedResult {
+    /// Clean buffers that were read again.
     #[serde(default)]
     pub reloaded: Vec<String>,
+    /// Buffers with unsaved text, left alone.
     #[serde(default)]
     pub conflicts: Vec<String>,
 }

@@ -3,3 +3,4 @@
 pub mod additions;
 pub mod methods;
 pub mod rpc;
+pub mod schema;

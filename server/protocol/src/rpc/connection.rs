@@ -25,13 +25,13 @@ use super::peer::{CancelDialect, Peer, Shared};
 pub const MAX_PENDING: usize = 16_384;
 
 /// How long requests may go on by themselves after the input has ended: what was piped in is answered.
-const FINISH: Duration = Duration::from_millis(300);
+const FINISH: Duration = Duration::from_millis(200);
 /// How long they may wind down once their cancellation has fired.
-const WIND_DOWN: Duration = Duration::from_millis(300);
+const WIND_DOWN: Duration = Duration::from_millis(200);
 /// How long dropped futures may take to be gone.
-const DROP: Duration = Duration::from_millis(100);
+const DROP: Duration = Duration::from_millis(50);
 /// How long the other side may take to read what is still queued.
-const FLUSH: Duration = Duration::from_millis(300);
+const FLUSH: Duration = Duration::from_millis(150);
 
 const READ_SIZE: usize = 64 * 1024;
 
@@ -55,7 +55,7 @@ pub enum End {
     WriteFailed,
 }
 
-/// Runs the connection to its end, within a second of whatever ends it: then requests of ours that wait get [`CallError::Closed`](super::CallError::Closed),
+/// Runs the connection to its end, within 600 ms of whatever ends it: then requests of ours that wait get [`CallError::Closed`](super::CallError::Closed),
 /// the handler's futures are cancelled and dropped, and what is queued is written if the other side still reads. Must run inside of a tokio runtime.
 pub async fn serve(
     reader: Box<dyn AsyncRead + Send + Unpin>,

@@ -1,0 +1,117 @@
+// Types of Copydesk's additions to LSP and ACP. Generated from the table of methods: do not edit.
+// ACP's own types are those of its SDK.
+
+/** One file that changed. */
+export interface ChangedFile {
+  uri: string;
+  kind: ChangedFileKind;
+}
+
+/** What happened to the file. */
+export type ChangedFileKind = "created" | "changed" | "deleted";
+
+/** `capabilities.experimental.copydesk` in a client's `initialize`: without it nothing but standard LSP is ever sent. */
+export interface ClientOptIn {
+  /** The highest version of the additions that the client knows; absent means 1. */
+  protocol?: number | null;
+  /** ACP's `ClientCapabilities`. Present: the session methods are spoken on this connection. */
+  acp?: unknown;
+  /** The client answers `_copydesk/diagnostics`. */
+  diagnostics?: boolean;
+  /** The client answers `_copydesk/save` and `_copydesk/files_changed`. */
+  save?: boolean;
+  /** The client answers `_copydesk/language`. */
+  language?: boolean;
+}
+
+/** Daemon to client: the problems of these documents at or after these versions. */
+export interface DiagnosticsParams {
+  documents: DocumentVersion[];
+  /** How long the client may wait for them, in milliseconds; 0: only what it has. */
+  waitMs: number;
+}
+
+/** The problems, a document each. */
+export interface DiagnosticsResult {
+  /** In the order of the request. */
+  documents: DocumentDiagnostics[];
+}
+
+/** Whether the problems of a document are known. */
+export type DiagnosticsState = "ready" | "not_ready" | "unavailable";
+
+/** The problems of one document. */
+export interface DocumentDiagnostics {
+  /** As the request names it. */
+  uri: string;
+  /** The version that the problems are of. */
+  version?: number | null;
+  state: DiagnosticsState;
+  /** LSP's `Diagnostic`, columns in the negotiated encoding; empty unless ready. */
+  diagnostics?: unknown[];
+}
+
+/** A document, with the version that is meant where it is open. */
+export interface DocumentVersion {
+  uri: string;
+  version?: number | null;
+}
+
+/** Daemon to client: these files changed on the disk. Clean buffers are read again before the answer; buffers with unsaved text are left alone. */
+export interface FilesChangedParams {
+  files: ChangedFile[];
+}
+
+/** What became of the open ones among the files; URIs as the client spells them. */
+export interface FilesChangedResult {
+  /** Clean buffers that were read again. */
+  reloaded?: string[];
+  /** Buffers with unsaved text, left alone. */
+  conflicts?: string[];
+}
+
+/** `outcome._meta.copydesk` of a rejecting answer to `session/request_permission`: what the user wants instead. */
+export interface OutcomeMeta {
+  message?: string | null;
+}
+
+/** Daemon to client: save these documents. */
+export interface SaveParams {
+  /** As the client spelled them in `textDocument/didOpen`. */
+  uris: string[];
+}
+
+/** All others have been saved when this is answered. */
+export interface SaveResult {
+  /** What could not be saved, and why. */
+  unsaved?: UnsavedDocument[];
+}
+
+/** `capabilities.experimental.copydesk` in the answer. */
+export interface ServerOptIn {
+  /** The version used from now on. */
+  protocol: number;
+  /** ACP's `Implementation`. */
+  agentInfo: unknown;
+  /** ACP's `AgentCapabilities`. */
+  agentCapabilities: unknown;
+  /** The additions that this daemon answers or sends. */
+  methods: string[];
+}
+
+/** A document that could not be saved. */
+export interface UnsavedDocument {
+  uri: string;
+  /** For the model and the user, in a sentence. */
+  reason: string;
+}
+
+/** What the daemon asks of the client: params and result of each method. */
+export interface DaemonRequests {
+  /** The problems of these documents at or after these versions, from the editor's own language servers. */
+  "_copydesk/diagnostics": { params: DiagnosticsParams; result: DiagnosticsResult };
+  /** Save these open documents, before a command that reads them from the disk. */
+  "_copydesk/save": { params: SaveParams; result: SaveResult };
+  /** These files changed on the disk: read clean buffers again, leave unsaved text alone. */
+  "_copydesk/files_changed": { params: FilesChangedParams; result: FilesChangedResult };
+}
