@@ -10,6 +10,8 @@ use std::ops::Range;
 use ropey::Rope;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use between::common_ends;
+
 /// Replaces a byte range of the base text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextEdit {
@@ -176,7 +178,7 @@ impl EditSet {
     /// Replaces one range of `base`, whose ends lie between characters of it, and leaves alone what is equal at its ends.
     pub(crate) fn replacing(base: &Rope, range: Range<usize>, new: &str) -> Self {
         let old = base.byte_slice(range.clone()).to_string();
-        let (prefix, suffix) = between::common_ends(&old, new);
+        let (prefix, suffix) = common_ends(&old, new);
         let text = new[prefix..new.len() - suffix].to_owned();
         Self::single(base.len_bytes(), range.start + prefix..range.end - suffix, text)
     }
