@@ -1,6 +1,9 @@
 //! The operating system: disk, surroundings, commands. Unix alone; what only Linux offers stands in files of its own.
 
+mod capture;
 pub mod disk;
 pub mod environment;
 pub mod files;
 mod folder;
+mod process_tree;
+pub mod shell;

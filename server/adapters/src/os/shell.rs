@@ -1,0 +1,274 @@
+//! Commands, run by bash without start-up files: the shell that the permission analysis reads. It decides nothing about what may run.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt as _;
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use copydesk_engine::ports::{BoxFuture, CapturedOutput, CommandEnd, Shell, ShellCommand, ShellError, ShellOutcome};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::capture::Capture;
+use super::environment::Variables;
+use super::process_tree::{self, MARKER, ProcessTree};
+
+/// How long output is awaited once the direct child has ended, whoever holds the pipe (R7.1).
+const DRAIN: Duration = Duration::from_millis(500);
+/// How long a killed child is awaited: longer only where the kernel holds it.
+const COLLECT: Duration = Duration::from_millis(500);
+
+/// Nothing that asks, pages or edits may wait for a user (R7.2).
+const SET: [(&str, &str); 9] = [
+    ("EDITOR", "true"),
+    ("VISUAL", "true"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_SEQUENCE_EDITOR", "true"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_PAGER", "cat"),
+    ("PAGER", "cat"),
+    ("SSH_ASKPASS_REQUIRE", "never"),
+    ("TERM", "dumb"),
+];
+
+/// They run code at bash's start, change what its words mean, or open windows that ask.
+const REMOVED: [&str; 8] =
+    ["BASH_ENV", "ENV", "BASHOPTS", "SHELLOPTS", "CDPATH", "GLOBIGNORE", "GIT_ASKPASS", "SSH_ASKPASS"];
+
+/// Processes that outlive their command are ended by `kill_survivors`, and with this value at the latest.
+pub struct OsShell {
+    variables: Variables,
+    survivors: Arc<Mutex<Vec<ProcessTree>>>,
+}
+
+impl OsShell {
+    pub fn new(variables: Variables) -> Self {
+        Self { variables, survivors: Arc::default() }
+    }
+
+    /// Ends what earlier commands have left running; returns when it is gone, after two seconds at the latest.
+    pub async fn kill_survivors(&self) {
+        let trees = std::mem::take(&mut *self.survivors.lock().unwrap_or_else(PoisonError::into_inner));
+        let endings: Vec<_> = trees.into_iter().map(end_in_background).collect();
+        for ending in endings {
+            // A panic there is logged by its thread; the others go on.
+            let _ = ending.await;
+        }
+    }
+
+    async fn run(
+        &self,
+        command: ShellCommand,
+        output: mpsc::Sender<String>,
+        cancel: CancellationToken,
+    ) -> Result<ShellOutcome, ShellError> {
+        if cancel.is_cancelled() {
+            let output = CapturedOutput::default();
+            return Ok(ShellOutcome { end: CommandEnd::Cancelled, output, survivors: 0 });
+        }
+        let deadline = Instant::now() + command.timeout;
+        let mut running = self.start(&command).await?;
+        let mut reader = Reader { pipe: Some(running.pipe), capture: Capture::new(command.overflow), output };
+
+        let ended = reader.read_during(async {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => Ok(Err(CommandEnd::Cancelled)),
+                () = sleep_until(deadline) => Ok(Err(CommandEnd::TimedOut)),
+                status = running.child.wait() => status.map(Ok),
+            }
+        });
+        let end = match ended.await.map_err(|error| ShellError::Spawn(error.to_string()))? {
+            Ok(status) => {
+                let drain = Instant::now() + DRAIN;
+                let stopped = reader.read_to_end(async {
+                    tokio::select! {
+                        biased;
+                        () = cancel.cancelled() => Err(CommandEnd::Cancelled),
+                        () = sleep_until(drain) => Ok(()),
+                    }
+                });
+                stopped.await.unwrap_or(Ok(())).map(|()| end_of(status))
+            }
+            Err(end) => Err(end),
+        };
+        let (end, survivors) = match end {
+            Ok(end) => (end, running.guard.leave().await),
+            Err(end) => {
+                let left = reader.read_during(running.guard.end()).await.unwrap_or(0);
+                // Collected here, else by the runtime.
+                let _ = timeout(COLLECT, running.child.wait()).await;
+                reader.read_to_end(sleep_until(Instant::now() + DRAIN)).await;
+                (end, left)
+            }
+        };
+        Ok(ShellOutcome { end, output: reader.capture.finish().await, survivors })
+    }
+
+    async fn start(&self, command: &ShellCommand) -> Result<Running, ShellError> {
+        let spawn_error = |error: std::io::Error| ShellError::Spawn(error.to_string());
+        if !tokio::fs::metadata(command.folder.as_path()).await.is_ok_and(|found| found.is_dir()) {
+            return Err(ShellError::NoFolder(command.folder.clone()));
+        }
+        let bash = self.variables.find_program("bash").ok_or(ShellError::NoBash)?;
+        let marker: String = std::iter::repeat_with(fastrand::alphanumeric).take(16).collect();
+        // One pipe for both, so that they come in the order in which they were written.
+        let (reader, writer) = std::io::pipe().map_err(spawn_error)?;
+        let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(spawn_error)?;
+
+        let mut process = Command::new(bash);
+        process
+            .args(["--noprofile", "--norc", "-c", &command.command])
+            .current_dir(command.folder.as_path())
+            .env_clear()
+            .envs(self.variables.iter().filter(|(name, _)| !is_removed(name, &command.hidden_vars)))
+            .envs(SET)
+            .env(MARKER, &marker)
+            .env("PWD", command.folder.as_path())
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone().map_err(spawn_error)?)
+            .stderr(writer);
+        #[expect(unsafe_code, reason = "std has no safe way to start a session in a child")]
+        // SAFETY: `detach` makes two system calls and neither allocates nor takes a lock.
+        unsafe {
+            process.pre_exec(process_tree::detach);
+        }
+        let child = process.spawn().map_err(spawn_error)?;
+        let tree = child.id().and_then(|pid| ProcessTree::of_child(pid, marker));
+        Ok(Running { child, pipe, guard: Guard { tree, survivors: Arc::clone(&self.survivors) } })
+    }
+}
+
+impl Shell for OsShell {
+    fn run(
+        &self,
+        command: ShellCommand,
+        output: mpsc::Sender<String>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>> {
+        Box::pin(self.run(command, output, cancel))
+    }
+}
+
+impl Drop for OsShell {
+    fn drop(&mut self) {
+        for mut tree in self.survivors.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            tree.kill();
+        }
+    }
+}
+
+struct Running {
+    child: Child,
+    pipe: pipe::Receiver,
+    guard: Guard,
+}
+
+/// Kills the tree when the run is dropped before its end.
+struct Guard {
+    tree: Option<ProcessTree>,
+    survivors: Arc<Mutex<Vec<ProcessTree>>>,
+}
+
+impl Guard {
+    /// The command has ended: what still lives is noted for `kill_survivors`, and counted.
+    async fn leave(mut self) -> usize {
+        let Some(mut tree) = self.tree.take() else { return 0 };
+        let survivors = Arc::clone(&self.survivors);
+        let counted = spawn_blocking(move || {
+            let living = tree.count_living();
+            if living > 0 {
+                let mut survivors = survivors.lock().unwrap_or_else(PoisonError::into_inner);
+                survivors.push(tree);
+            }
+            living
+        });
+        counted.await.unwrap_or(0)
+    }
+
+    fn end(mut self) -> JoinHandle<usize> {
+        match self.tree.take() {
+            Some(tree) => end_in_background(tree),
+            None => spawn_blocking(|| 0),
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(tree) = &mut self.tree {
+            tree.kill();
+        }
+    }
+}
+
+struct Reader {
+    /// `None` after the end.
+    pipe: Option<pipe::Receiver>,
+    capture: Capture,
+    output: mpsc::Sender<String>,
+}
+
+impl Reader {
+    /// Reads until `work` is done.
+    async fn read_during<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        match self.read_to_end(&mut work).await {
+            Some(result) => result,
+            None => work.await,
+        }
+    }
+
+    /// Reads to the end of the output (`None`), or until `stop` is done.
+    async fn read_to_end<T>(&mut self, stop: impl Future<Output = T>) -> Option<T> {
+        let mut stop = pin!(stop);
+        while let Some(pipe) = &mut self.pipe {
+            let mut bytes = Vec::with_capacity(64 * 1024);
+            let read = tokio::select! {
+                biased;
+                result = &mut stop => return Some(result),
+                read = pipe.read_buf(&mut bytes) => read,
+            };
+            // Outside of the `select`, which would drop what was read.
+            match read {
+                Ok(1..) => {
+                    let piece = self.capture.push(&bytes).await;
+                    // A slow client misses pieces; the result has all.
+                    let _ = self.output.try_send(piece);
+                }
+                Ok(0) | Err(_) => self.pipe = None,
+            }
+        }
+        None
+    }
+}
+
+fn end_in_background(mut tree: ProcessTree) -> JoinHandle<usize> {
+    spawn_blocking(move || tree.end())
+}
+
+fn end_of(status: ExitStatus) -> CommandEnd {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => CommandEnd::Exited(code),
+        (None, signal) => CommandEnd::Signalled(signal.unwrap_or_default()),
+    }
+}
+
+fn is_removed(name: &OsStr, hidden: &[String]) -> bool {
+    // Functions that bash has exported would stand before programs of their name.
+    name.as_encoded_bytes().starts_with(b"BASH_FUNC_")
+        || REMOVED.iter().any(|removed| name == *removed)
+        || hidden.iter().any(|hidden| name == hidden.as_str())
+}
+
+#[cfg(test)]
+#[path = "shell_tests.rs"]
+mod tests;
