@@ -180,7 +180,7 @@ fn decode(partial: &mut Vec<u8>, bytes: &[u8]) -> String {
 /// After a line's end where that loses little, else after a character.
 fn end_of_head(text: &str) -> usize {
     let by_lines = text.match_indices('\n').nth(HEAD.lines - 1).map_or(text.len(), |(at, _)| at + 1);
-    let end = text.floor_char_boundary(by_lines.min(HEAD.bytes));
+    let end = boundary(text, (0..=by_lines.min(HEAD.bytes)).rev());
     match text[..end].rfind('\n') {
         Some(at) if at >= end / 2 => at + 1,
         _ => end,
@@ -190,7 +190,7 @@ fn end_of_head(text: &str) -> usize {
 fn start_of_tail(text: &str) -> usize {
     let ended = text.strip_suffix('\n').unwrap_or(text);
     let by_lines = ended.rmatch_indices('\n').nth(TAIL.lines - 1).map_or(0, |(at, _)| at + 1);
-    let by_bytes = text.ceil_char_boundary(text.len().saturating_sub(TAIL.bytes));
+    let by_bytes = boundary(text, text.len().saturating_sub(TAIL.bytes)..=text.len());
     if by_lines >= by_bytes {
         return by_lines;
     }
@@ -198,6 +198,11 @@ fn start_of_tail(text: &str) -> usize {
         Some(at) if at < (text.len() - by_bytes) / 2 => by_bytes + at + 1,
         _ => by_bytes,
     }
+}
+
+/// The first of these places that is between two characters.
+fn boundary(text: &str, mut places: impl Iterator<Item = usize>) -> usize {
+    places.find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 fn lines(text: &str) -> usize {
