@@ -2,6 +2,7 @@
 //! looked at.
 
 mod content_length;
+pub mod fuzz;
 mod lines;
 
 pub use content_length::ContentLengthDecoder;
