@@ -1,3 +1,4 @@
 //! Everything that touches the outside, a folder a port. Knows no session and no face.
 
 pub mod os;
+pub mod providers;

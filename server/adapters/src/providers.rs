@@ -1,0 +1,32 @@
+//! Language models over HTTP: one shared client, one file a wire protocol. Holds no history and retries nothing; that is the engine's.
+
+mod chat_completions;
+mod exchange;
+mod failure;
+mod http;
+mod sse;
+
+use copydesk_engine::ports::{Model, ModelError, ModelEvent, ModelRequest, WireProtocol};
+use futures::stream::BoxStream;
+
+pub use http::Http;
+
+/// The port of all providers. Cheap to make: nothing is opened before the first request.
+#[derive(Debug, Clone, Default)]
+pub struct Providers {
+    http: Http,
+}
+
+impl Providers {
+    pub fn new(http: Http) -> Self {
+        Self { http }
+    }
+}
+
+impl Model for Providers {
+    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        match request.provider.wire {
+            WireProtocol::ChatCompletions => chat_completions::stream(self.http.clone(), request),
+        }
+    }
+}
