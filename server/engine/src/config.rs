@@ -1,6 +1,16 @@
 //! Configuration: what was written in files becomes one typed value, problems included. Reads through `Files`, `Environment` and `Secrets`; runs nothing.
 
+mod assemble;
+mod decode;
+mod known;
 mod load;
+mod node;
+mod normalise;
+mod providers;
+mod raw;
+mod rules;
+mod substitute;
+mod untrusted;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,6 +23,7 @@ use crate::message::ModelRef;
 use crate::ports::{ModelSettings, ProviderSettings};
 
 pub use load::load;
+pub use raw::config_schema;
 
 #[derive(Debug, Clone)]
 pub struct Config {

@@ -1,12 +1,223 @@
 //! Finds, reads and merges the configuration of a folder (levels and substitutions: `docs/configuration.md`).
 
-use super::Config;
-use crate::ports::Ports;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use copydesk_workspace::disk::DiskError;
+use copydesk_workspace::path::AbsPath;
+
+use super::assemble::{Trees, assemble};
+use super::decode::decode;
+use super::node::{Node, Value};
+use super::normalise::normalise;
+use super::raw::RawConfig;
+use super::substitute::{Substituted, substitute};
+use super::untrusted::restrict;
+use super::{Config, Problem, Source};
+use crate::agent;
+use crate::ports::{Environment, Files, Ports};
 use crate::tool::Facts;
+
+const OURS: &[&str] = &["copydesk.json", "copydesk.jsonc"];
+const OPENCODES: &[&str] = &["opencode.json", "opencode.jsonc"];
 
 /// Never fails: what cannot be read is a problem in the result. Keys of project files that run something, widen a permission or redirect a key are
 /// left out and named as problems.
 pub async fn load(ports: &Ports, facts: &Facts) -> Config {
-    let _ = (ports, facts);
-    todo!()
+    let mut reader = Reader {
+        files: ports.files.as_ref(),
+        environment: ports.environment.as_ref(),
+        seen: BTreeSet::new(),
+        problems: Vec::new(),
+    };
+    let home = ports.environment.folders().home;
+    let before = reader.user_files(facts).await;
+    let after = reader.user_variables(facts).await;
+    let permissions = reader.permission_variables().await;
+
+    let mut user = merged(before.iter().chain(&after));
+    for permission in permissions {
+        user.merge(permission);
+    }
+    let agents = agent::built_in(None).into_keys().chain(keys(&user, "agent")).collect();
+    let project = reader.project_files(facts, &agents).await;
+
+    let all = merged(before.iter().chain(&project).chain(&after));
+    let trees = Trees { user, project: merged(project.iter()), all };
+    assemble(trees, facts, &home, ports.secrets.as_ref(), reader.problems)
 }
+
+struct Reader<'a> {
+    files: &'a dyn Files,
+    environment: &'a dyn Environment,
+    /// Files of the user are not read again as a project's, e.g. where the home folder is one.
+    seen: BTreeSet<AbsPath>,
+    problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    /// What the user wrote, from the weakest to the strongest.
+    async fn user_files(&mut self, facts: &Facts) -> Vec<Node> {
+        let folders = self.environment.folders();
+        let mut trees = Vec::new();
+        let mut places = vec![
+            (folders.config.join("opencode"), [&["config.json"], OPENCODES].concat()),
+            (folders.config.join("copydesk"), OURS.to_vec()),
+            (folders.home.join(".opencode"), OPENCODES.to_vec()),
+            (folders.home.join(".copydesk"), OURS.to_vec()),
+        ];
+        for (variable, names) in [("OPENCODE_CONFIG_DIR", OPENCODES), ("COPYDESK_CONFIG_DIR", OURS)] {
+            if let Some(folder) = self.variable(variable) {
+                places.push((facts.folder.join(folder), names.to_vec()));
+            }
+        }
+        for (folder, names) in places {
+            for name in names {
+                trees.extend(self.user_file(folder.join(name)).await);
+            }
+        }
+        for variable in ["OPENCODE_CONFIG", "COPYDESK_CONFIG"] {
+            let Some(path) = self.variable(variable) else { continue };
+            let path = facts.folder.join(path);
+            match self.files.stat(path.clone()).await {
+                Ok(_) => trees.extend(self.user_file(path).await),
+                Err(error) => self.problems.push(Problem {
+                    source: Source::Variable(variable.to_owned()),
+                    line: None,
+                    key: None,
+                    text: format!("the file that it names cannot be read: {error}"),
+                }),
+            }
+        }
+        trees
+    }
+
+    /// Whole configurations in variables, which are stronger than any file.
+    async fn user_variables(&mut self, facts: &Facts) -> Vec<Node> {
+        let mut trees = Vec::new();
+        for variable in ["OPENCODE_CONFIG_CONTENT", "COPYDESK_CONFIG_CONTENT"] {
+            let Some(content) = self.variable(variable) else { continue };
+            let text = substitute(&content, &facts.folder, self.environment, self.files).await;
+            trees.extend(self.tree(&text, Source::Variable(variable.to_owned())));
+        }
+        trees
+    }
+
+    async fn permission_variables(&mut self) -> Vec<Node> {
+        let mut trees = Vec::new();
+        for variable in ["OPENCODE_PERMISSION", "COPYDESK_PERMISSION"] {
+            let Some(content) = self.variable(variable) else { continue };
+            let source = Arc::new(Source::Variable(variable.to_owned()));
+            match Node::parse_value(&Substituted::verbatim(content), &source, &mut self.problems) {
+                Ok(None) => {}
+                Ok(Some(permission)) => {
+                    let mut tree = Node::empty_map(&source);
+                    tree.set("permission", permission);
+                    trees.push(self.checked(tree));
+                }
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        trees
+    }
+
+    /// From the root of the tree down to the folder: files first, then the configuration folders; at each level ours after opencode's.
+    async fn project_files(&mut self, facts: &Facts, agents: &BTreeSet<String>) -> Vec<Node> {
+        if self.variable("OPENCODE_DISABLE_PROJECT_CONFIG").is_some_and(|value| value == "1" || value == "true") {
+            return Vec::new();
+        }
+        let levels = levels(facts);
+        let plain = levels.iter().flat_map(|level| [OPENCODES, OURS].concat().into_iter().map(|name| level.join(name)));
+        let in_folders = levels.iter().flat_map(|level| {
+            [(".opencode", OPENCODES), (".copydesk", OURS)]
+                .into_iter()
+                .flat_map(move |(folder, names)| names.iter().map(move |name| level.join(folder).join(name)))
+        });
+        let mut trees = Vec::new();
+        for path in plain.chain(in_folders) {
+            if !self.seen.insert(path.clone()) {
+                continue;
+            }
+            let Some(text) = self.read(&path).await else { continue };
+            if let Some(mut tree) = self.tree(&Substituted::verbatim(text), Source::File(path)) {
+                restrict(&mut tree, agents, &mut self.problems);
+                trees.push(tree);
+            }
+        }
+        trees
+    }
+
+    async fn user_file(&mut self, path: AbsPath) -> Option<Node> {
+        self.seen.insert(path.clone());
+        let text = self.read(&path).await?;
+        let folder = path.parent().unwrap_or_else(|| path.clone());
+        let text = substitute(&text, &folder, self.environment, self.files).await;
+        self.tree(&text, Source::File(path))
+    }
+
+    /// `None` where there is no such file.
+    async fn read(&mut self, path: &AbsPath) -> Option<String> {
+        let text = match self.files.read(path.clone()).await.map(String::from_utf8) {
+            Ok(Ok(text)) => return Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+            Err(DiskError::NotFound(_)) => return None,
+            Ok(Err(_)) => "it is left out: expected text in UTF-8".to_owned(),
+            Err(error) => format!("it is left out: {error}"),
+        };
+        self.problems.push(Problem { source: Source::File(path.clone()), line: None, key: None, text });
+        None
+    }
+
+    fn tree(&mut self, text: &Substituted, source: Source) -> Option<Node> {
+        let source = Arc::new(source);
+        match Node::parse(text, &source, &mut self.problems) {
+            Ok(tree) => Some(self.checked(tree)),
+            Err(problem) => {
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+
+    /// Each source is checked by itself, so that a key broken here leaves the value of a weaker source in force.
+    fn checked(&mut self, mut tree: Node) -> Node {
+        decode::<RawConfig>(&mut tree, &mut self.problems);
+        normalise(&mut tree);
+        tree
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.environment.var(name).filter(|value| !value.trim().is_empty())
+    }
+}
+
+fn merged<'a>(trees: impl Iterator<Item = &'a Node>) -> Node {
+    let nowhere = Arc::new(Source::Variable(String::new()));
+    let mut result = Node::empty_map(&nowhere);
+    for tree in trees {
+        result.merge_config(tree.clone());
+    }
+    result
+}
+
+fn keys(tree: &Node, key: &str) -> Vec<String> {
+    match tree.get(key).map(|node| &node.value) {
+        Some(Value::Map(entries)) => entries.iter().map(|(name, _)| name.clone()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The folders from the root of the version-controlled tree down to the session's.
+fn levels(facts: &Facts) -> Vec<AbsPath> {
+    if !facts.folder.starts_with(&facts.worktree) {
+        return vec![facts.folder.clone()];
+    }
+    let mut levels: Vec<AbsPath> = std::iter::successors(Some(facts.folder.clone()), AbsPath::parent)
+        .take_while(|level| level.starts_with(&facts.worktree))
+        .collect();
+    levels.reverse();
+    levels
+}
+
+#[cfg(test)]
+#[path = "load_tests.rs"]
+mod tests;

@@ -1,0 +1,184 @@
+//! The merged trees become the typed configuration: agents with their rules, providers, models, limits.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use copydesk_workspace::path::AbsPath;
+
+use super::decode::decode;
+use super::node::Node;
+use super::providers::providers;
+use super::raw::{ModelName, RawAgent, RawConfig, RawMode};
+use super::rules::{Author, rules};
+use super::{Config, Problem};
+use crate::agent::{self, Agent, AgentMode};
+use crate::message::ModelRef;
+use crate::permission::spill_rule;
+use crate::ports::Secrets;
+use crate::tool::Facts;
+
+/// Built-in agents of opencode that do not exist here: what is written about them makes no agent of that name.
+const NOT_HERE: [&str; 5] = ["general", "explore", "compaction", "title", "summary"];
+
+/// Checked and normalised; of the project only what `restrict` leaves.
+pub(super) struct Trees {
+    pub(super) user: Node,
+    pub(super) project: Node,
+    /// Both, merged in order of precedence. Permissions are never read from it.
+    pub(super) all: Node,
+}
+
+pub(super) fn assemble(
+    mut trees: Trees,
+    facts: &Facts,
+    home: &AbsPath,
+    secrets: &dyn Secrets,
+    mut problems: Vec<Problem>,
+) -> Config {
+    let user: RawConfig = decode(&mut trees.user, &mut problems);
+    let project: RawConfig = decode(&mut trees.project, &mut problems);
+    let all: RawConfig = decode(&mut trees.all, &mut problems);
+
+    let found = providers(&all, &trees.all, &user, &project, secrets, &mut problems);
+    let agents = agents(&all, &user, &trees, facts, home, &mut problems);
+    let mut config = Config {
+        agents,
+        providers: found.providers,
+        models: found.models,
+        key_variables: found.key_variables,
+        instructions: all.instructions,
+        continue_on_reject: all.experimental.continue_loop_on_deny.unwrap_or(false),
+        ..Config::default()
+    };
+    if let Some(lines) = all.tool_output.max_lines {
+        config.max_output_lines = usize::try_from(lines.0).unwrap_or(usize::MAX);
+    }
+    if let Some(bytes) = all.tool_output.max_bytes {
+        config.max_output_bytes = usize::try_from(bytes.0).unwrap_or(usize::MAX);
+    }
+
+    config.model = known_model(all.model, &["model"], &config, &trees.all, &mut problems);
+    for (name, raw) in all.agent {
+        if config.agents.contains_key(&name) {
+            let model = known_model(raw.model, &["agent", &name, "model"], &config, &trees.all, &mut problems);
+            config.agents.entry(name).and_modify(|agent| agent.model = model);
+        }
+    }
+    let chosen: Vec<ModelRef> =
+        config.model.iter().chain(config.agents.values().filter_map(|agent| agent.model.as_ref())).cloned().collect();
+    for model in chosen {
+        if config.models.iter().all(|listed| listed.model != model) {
+            let unlisted = config.model(&model);
+            config.models.extend(unlisted);
+        }
+    }
+
+    choose_default_agent(&mut config, all.default_agent, &user, &trees.all, &mut problems);
+    config.problems = problems;
+    config
+}
+
+fn agents(
+    all: &RawConfig,
+    user: &RawConfig,
+    trees: &Trees,
+    facts: &Facts,
+    home: &AbsPath,
+    problems: &mut Vec<Problem>,
+) -> BTreeMap<String, Agent> {
+    let built_in = agent::built_in(Some(facts));
+    let make = |name: &str, raw: &RawAgent| {
+        let mut agent = built_in.get(name).cloned().unwrap_or_else(|| Agent::new(name, Some(facts)));
+        configure(&mut agent, raw);
+        let own = ["agent", name];
+        agent.rules.extend(rules(Some(&trees.user), Author::User, home));
+        agent.rules.extend(rules(Some(&trees.project), Author::Project, home));
+        agent.rules.extend(rules(trees.user.at(&own), Author::User, home));
+        agent.rules.extend(rules(trees.project.at(&own), Author::Project, home));
+        agent.rules.extend(spill_rule(facts, &agent.rules));
+        agent
+    };
+    let unconfigured = RawAgent::default();
+    let names: BTreeSet<&String> = built_in.keys().chain(all.agent.keys()).collect();
+    let mut agents: BTreeMap<String, Agent> = names
+        .into_iter()
+        .map(|name| (name, all.agent.get(name).unwrap_or(&unconfigured)))
+        .filter(|(name, raw)| raw.disable != Some(true) && !NOT_HERE.contains(&name.as_str()))
+        .map(|(name, raw)| (name.clone(), make(name, raw)))
+        .collect();
+    if starters(&agents, user).next().is_none() {
+        let text = "no agent is left to start with; `plan` is kept, which changes no file";
+        let place = &trees.all.get("agent").unwrap_or(&trees.all).place;
+        problems.push(place.problem("agent".to_owned(), text));
+        agents.insert(agent::PLAN.to_owned(), make(agent::PLAN, &unconfigured));
+    }
+    agents
+}
+
+/// The agents that a session may start with. A project's own agents are to be chosen by the user.
+fn starters<'a>(agents: &'a BTreeMap<String, Agent>, user: &'a RawConfig) -> impl Iterator<Item = &'a String> {
+    let is_users = |name: &str| name == agent::BUILD || name == agent::PLAN || user.agent.contains_key(name);
+    agents.values().filter(move |agent| agent.is_selectable() && is_users(&agent.name)).map(|agent| &agent.name)
+}
+
+fn configure(agent: &mut Agent, raw: &RawAgent) {
+    if let Some(description) = &raw.description {
+        agent.description.clone_from(description);
+    }
+    if let Some(mode) = raw.mode {
+        agent.mode = match mode {
+            RawMode::Primary => AgentMode::Primary,
+            RawMode::Subagent => AgentMode::Subagent,
+            RawMode::All => AgentMode::All,
+        };
+    }
+    agent.hidden = raw.hidden.unwrap_or(agent.hidden);
+    agent.prompt = raw.prompt.clone().filter(|prompt| !prompt.trim().is_empty());
+    agent.temperature = raw.temperature.map(|number| number.0);
+    agent.top_p = raw.top_p.map(|number| number.0);
+    agent.steps = raw.steps.map(|steps| u32::try_from(steps.0).unwrap_or(u32::MAX));
+}
+
+fn known_model(
+    wanted: Option<ModelName>,
+    path: &[&str],
+    config: &Config,
+    tree: &Node,
+    problems: &mut Vec<Problem>,
+) -> Option<ModelRef> {
+    let ModelName(wanted) = wanted?;
+    if config.providers.contains_key(&wanted.provider) {
+        return Some(wanted);
+    }
+    let known: Vec<&str> = config.providers.keys().map(String::as_str).collect();
+    let text = format!(
+        "there is no provider `{}`; describe it under `provider.{}`, or use one of: {}",
+        wanted.provider,
+        wanted.provider,
+        known.join(", ")
+    );
+    problems.push(tree.at(path).unwrap_or(tree).place.problem(path.join("."), text));
+    None
+}
+
+fn choose_default_agent(
+    config: &mut Config,
+    wanted: Option<String>,
+    user: &RawConfig,
+    tree: &Node,
+    problems: &mut Vec<Problem>,
+) {
+    let starters: Vec<String> = starters(&config.agents, user).cloned().collect();
+    if let Some(wanted) = wanted {
+        if starters.contains(&wanted) {
+            config.default_agent = wanted;
+            return;
+        }
+        let expected = starters.join(", ");
+        let text = format!("there is no agent `{wanted}` to start with; expected one of: {expected}");
+        problems.push(tree.get("default_agent").unwrap_or(tree).place.problem("default_agent".to_owned(), text));
+    }
+    let build_or_first = starters.iter().find(|&name| name == agent::BUILD).or(starters.first());
+    if let Some(name) = build_or_first {
+        config.default_agent.clone_from(name);
+    }
+}

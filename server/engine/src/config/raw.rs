@@ -1,0 +1,413 @@
+//! The configuration file as typed values: the one source of what is checked and of the JSON Schema that editors complete from.
+//!
+//! Keys of opencode that are not here are passed over in silence.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::transform::Transform;
+use schemars::{JsonSchema, Schema};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+
+use crate::message::ModelRef;
+use crate::permission::Verdict;
+
+/// The JSON Schema of a configuration file.
+pub fn config_schema() -> Value {
+    let mut schema = schemars::SchemaGenerator::default().into_root_schema_for::<RawConfig>();
+    schemars::transform::RecursiveTransform(drop_null_default).transform(&mut schema);
+    schema.insert("title".to_owned(), "Copydesk configuration".into());
+    schema.to_value()
+}
+
+/// A key that is not set has no value, which `"default": null` says in a way that editors would write into the file.
+fn drop_null_default(schema: &mut Schema) {
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+}
+
+/// Configuration of Copydesk. The keys are opencode's; `opencode.json` is read as it is.
+#[derive(Default, serde::Deserialize, JsonSchema)]
+#[serde(default, expecting = "an object")]
+pub(super) struct RawConfig {
+    /// Address of this schema.
+    #[serde(rename = "$schema")]
+    pub(super) _schema: Option<String>,
+    /// The model to talk to, as `provider/model`.
+    pub(super) model: Option<ModelName>,
+    /// The agent a session starts with; `build` if not set.
+    pub(super) default_agent: Option<String>,
+    /// Agents by name: settings of `build` and `plan`, and agents of your own.
+    pub(super) agent: BTreeMap<String, RawAgent>,
+    /// Deprecated: agents that can be talked to. Use `agent`.
+    #[serde(rename = "mode")]
+    pub(super) _mode: BTreeMap<String, RawAgent>,
+    /// What agents may do without asking. The last rule that matches wins.
+    #[serde(rename = "permission")]
+    #[schemars(with = "Option<PermissionSchema>")]
+    pub(super) _permission: Option<RawPermission>,
+    /// Deprecated: tools switched on or off. Use `permission`.
+    #[serde(rename = "tools")]
+    pub(super) _tools: BTreeMap<String, bool>,
+    /// Providers of models, by id.
+    pub(super) provider: BTreeMap<String, RawProvider>,
+    /// Providers that are never used.
+    pub(super) disabled_providers: Option<Vec<String>>,
+    /// If set, only these providers are used.
+    pub(super) enabled_providers: Option<Vec<String>>,
+    /// Further instruction files: paths and globs.
+    pub(super) instructions: Vec<String>,
+    pub(super) tool_output: RawToolOutput,
+    pub(super) experimental: RawExperimental,
+}
+
+/// An agent.
+#[derive(Default, serde::Deserialize, JsonSchema)]
+#[serde(default, expecting = "an object")]
+#[schemars(rename = "Agent")]
+pub(super) struct RawAgent {
+    /// What the agent is for.
+    pub(super) description: Option<String>,
+    pub(super) mode: Option<RawMode>,
+    /// Not offered in lists of agents.
+    pub(super) hidden: Option<bool>,
+    /// Removes the agent.
+    pub(super) disable: Option<bool>,
+    /// Replaces the first part of the system prompt.
+    pub(super) prompt: Option<String>,
+    /// The model of this agent, as `provider/model`.
+    pub(super) model: Option<ModelName>,
+    /// Sampling temperature.
+    pub(super) temperature: Option<Decimal>,
+    /// Nucleus sampling.
+    pub(super) top_p: Option<Decimal>,
+    /// Model requests a turn at most.
+    pub(super) steps: Option<Whole<1>>,
+    /// Deprecated: use `steps`.
+    #[serde(rename = "maxSteps")]
+    pub(super) _max_steps: Option<Whole<1>>,
+    /// Rules of this agent, behind those for all agents.
+    #[serde(rename = "permission")]
+    #[schemars(with = "Option<PermissionSchema>")]
+    pub(super) _permission: Option<RawPermission>,
+    /// Deprecated: tools switched on or off. Use `permission`.
+    #[serde(rename = "tools")]
+    pub(super) _tools: BTreeMap<String, bool>,
+}
+
+/// Who uses an agent: the user (`primary`), other agents (`subagent`), or both (`all`).
+#[derive(Clone, Copy, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "AgentMode")]
+pub(super) enum RawMode {
+    Primary,
+    Subagent,
+    All,
+}
+
+/// A provider of models.
+#[derive(Default, serde::Deserialize, JsonSchema)]
+#[serde(default, expecting = "an object")]
+#[schemars(rename = "Provider")]
+pub(super) struct RawProvider {
+    /// The wire protocol by the name of its npm package: `@ai-sdk/openai-compatible`, which is also the default.
+    pub(super) npm: Option<String>,
+    /// Base address; `options.baseURL` goes before it.
+    pub(super) api: Option<String>,
+    /// Environment variables that may hold the key.
+    pub(super) env: Option<Vec<String>>,
+    pub(super) options: RawProviderOptions,
+    /// Models, by the name that `model` uses.
+    pub(super) models: BTreeMap<String, RawModel>,
+}
+
+#[derive(Default, serde::Deserialize, JsonSchema)]
+#[serde(default, expecting = "an object")]
+#[schemars(rename = "ProviderOptions")]
+pub(super) struct RawProviderOptions {
+    /// The key, best as `{env:NAME}` or `{file:path}`.
+    #[serde(rename = "apiKey")]
+    pub(super) api_key: Option<String>,
+    /// Base address, with `http://` or `https://`.
+    #[serde(rename = "baseURL")]
+    pub(super) base_url: Option<String>,
+    /// Headers of every request.
+    pub(super) headers: BTreeMap<String, String>,
+    /// Milliseconds to the first answer, or `false` for no limit; 300000 if not set.
+    #[serde(rename = "headerTimeout")]
+    pub(super) header_timeout: Option<Limit>,
+    /// Milliseconds between two pieces of an answer, or `false` for no limit; 300000 if not set.
+    #[serde(rename = "chunkTimeout")]
+    pub(super) chunk_timeout: Option<Limit>,
+}
+
+/// A model of a provider.
+#[derive(Default, serde::Deserialize, JsonSchema)]
+#[serde(default, expecting = "an object")]
+#[schemars(rename = "Model")]
+pub(super) struct RawModel {
+    /// The provider's own name for it; the key if not set.
+    pub(super) id: Option<String>,
+    /// For people.
+    pub(super) name: Option<String>,
+    pub(super) limit: RawModelLimit,
+    /// Whether it takes a temperature.
+    pub(super) temperature: Option<bool>,
+    /// Merged into the body of every request.
+    pub(super) options: serde_json::Map<String, Value>,
+    /// Headers of every request to this model.
+    pub(super) headers: BTreeMap<String, String>,
+}
+
+#[derive(Default, serde::Deserialize, JsonSchema)]
+#[serde(default, expecting = "an object")]
+#[schemars(rename = "ModelLimit")]
+pub(super) struct RawModelLimit {
+    /// Tokens that fit in a request and its answer.
+    pub(super) context: Option<Whole<0>>,
+    /// Tokens of an answer.
+    pub(super) output: Option<Whole<0>>,
+}
+
+/// How much of a tool's output the model gets; the rest is kept in a file.
+#[derive(Default, serde::Deserialize, JsonSchema)]
+#[serde(default, expecting = "an object")]
+#[schemars(rename = "ToolOutput")]
+pub(super) struct RawToolOutput {
+    /// 2000 if not set.
+    pub(super) max_lines: Option<Whole<1>>,
+    /// 51200 if not set.
+    pub(super) max_bytes: Option<Whole<1>>,
+}
+
+#[derive(Default, serde::Deserialize, JsonSchema)]
+#[serde(default, expecting = "an object")]
+#[schemars(rename = "Experimental")]
+pub(super) struct RawExperimental {
+    /// Lets a turn go on after you rejected something without a message.
+    pub(super) continue_loop_on_deny: Option<bool>,
+}
+
+/// `provider/model`.
+#[derive(Clone, JsonSchema)]
+#[schemars(transparent, inline)]
+pub(super) struct ModelName(#[schemars(with = "String", regex(pattern = "^[^/]+/.+$"))] pub(super) ModelRef);
+
+impl<'de> Deserialize<'de> for ModelName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(|()| de::Error::custom("expected a text of the form `provider/model`"))
+    }
+}
+
+/// A whole number, at least `MIN`.
+#[derive(Clone, Copy, JsonSchema)]
+#[schemars(transparent, inline)]
+pub(super) struct Whole<const MIN: u64>(#[schemars(range(min = MIN))] pub(super) u64);
+
+impl<'de, const MIN: u64> Deserialize<'de> for Whole<MIN> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AtLeast<const MIN: u64>;
+        impl<const MIN: u64> Visitor<'_> for AtLeast<MIN> {
+            type Value = Whole<MIN>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number, {MIN} or more")
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Whole<MIN>, E> {
+                if number < MIN {
+                    Err(E::invalid_value(de::Unexpected::Unsigned(number), &self))
+                } else {
+                    Ok(Whole(number))
+                }
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Whole<MIN>, E> {
+                Err(E::invalid_value(de::Unexpected::Signed(number), &self))
+            }
+        }
+        deserializer.deserialize_any(AtLeast)
+    }
+}
+
+/// A number, with a fraction or without.
+#[derive(Clone, Copy, JsonSchema)]
+#[schemars(transparent, inline)]
+pub(super) struct Decimal(pub(super) f64);
+
+impl<'de> Deserialize<'de> for Decimal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnyNumber;
+        impl Visitor<'_> for AnyNumber {
+            type Value = Decimal;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number")
+            }
+
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Decimal, E> {
+                Ok(Decimal(number))
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Decimal, E> {
+                Ok(Decimal(number as f64))
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Decimal, E> {
+                Ok(Decimal(number as f64))
+            }
+        }
+        deserializer.deserialize_any(AnyNumber)
+    }
+}
+
+/// Milliseconds, or `false` for none.
+#[derive(Clone, Copy, JsonSchema)]
+#[schemars(transparent, inline)]
+pub(super) struct Limit(#[schemars(with = "LimitSchema")] pub(super) Option<u64>);
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MillisOrFalse;
+        impl Visitor<'_> for MillisOrFalse {
+            type Value = Limit;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of milliseconds or `false`")
+            }
+
+            fn visit_u64<E: de::Error>(self, millis: u64) -> Result<Limit, E> {
+                Ok(Limit(Some(millis)))
+            }
+
+            fn visit_bool<E: de::Error>(self, value: bool) -> Result<Limit, E> {
+                if value { Err(E::invalid_value(de::Unexpected::Bool(true), &self)) } else { Ok(Limit(None)) }
+            }
+        }
+        deserializer.deserialize_any(MillisOrFalse)
+    }
+}
+
+/// Rules as written: checked here, read where their places are known.
+pub(super) struct RawPermission;
+
+impl<'de> Deserialize<'de> for RawPermission {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        VerdictOr::<VerdictOr<Verdict>>::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+/// A verdict, or an object of `T`s.
+struct VerdictOr<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for VerdictOr<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self(PhantomData))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for VerdictOr<T> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`allow`, `ask`, `deny`, or an object of these by name or pattern")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self, E> {
+        match verdict(text) {
+            Some(_) => Ok(self),
+            None => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        while map.next_entry::<String, T>()?.is_some() {}
+        Ok(self)
+    }
+}
+
+pub(super) fn verdict(text: &str) -> Option<Verdict> {
+    match text {
+        "allow" => Some(Verdict::Allow),
+        "ask" => Some(Verdict::Ask),
+        "deny" => Some(Verdict::Deny),
+        _ => None,
+    }
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+#[expect(dead_code, reason = "describes the shape in the schema alone")]
+enum LimitSchema {
+    Millis(u64),
+    None(#[schemars(extend("const" = false))] bool),
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Permission")]
+#[expect(dead_code, reason = "describes the shape in the schema alone")]
+enum PermissionSchema {
+    /// For everything.
+    All(VerdictSchema),
+    /// By the name of a tool or permission, which may hold `*` and `?`.
+    ByName(BTreeMap<String, RulesSchema>),
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Rules")]
+#[expect(dead_code, reason = "describes the shape in the schema alone")]
+enum RulesSchema {
+    All(VerdictSchema),
+    /// By a pattern with `*` and `?` for what is touched: a path, a command.
+    ByPattern(BTreeMap<String, VerdictSchema>),
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase", rename = "Verdict")]
+#[expect(dead_code, reason = "describes the shape in the schema alone")]
+enum VerdictSchema {
+    Allow,
+    Ask,
+    Deny,
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod tests {
+    use super::*;
+
+    /// `UPDATE_GENERATED=1` writes the file anew.
+    #[test]
+    fn the_committed_schema_is_the_one_that_the_types_give() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/config.schema.json");
+        let generated = format!("{}\n", serde_json::to_string_pretty(&config_schema()).unwrap());
+        if std::env::var_os("UPDATE_GENERATED").is_some_and(|value| value == "1") {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, &generated).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(committed == generated, "{} is out of date: run this test with UPDATE_GENERATED=1", path.display());
+    }
+
+    #[test]
+    fn the_schema_takes_what_the_reader_takes_and_refuses_what_it_refuses() {
+        let validator = jsonschema::validator_for(&config_schema()).unwrap();
+        let check = |text: &str, valid: bool| {
+            let value: Value = serde_json::from_str(text).unwrap();
+            assert_eq!(validator.is_valid(&value), valid, "{text}");
+        };
+        check(r#"{"$schema": "x", "model": "a/b/c", "unknown": {"x": 1}}"#, true);
+        check(r#"{"model": "a"}"#, false);
+        check(r#"{"permission": "ask"}"#, true);
+        check(r#"{"permission": {"bash": {"git *": "allow"}, "edit": "deny"}}"#, true);
+        check(r#"{"permission": {"bash": {"git *": "yes"}}}"#, false);
+        check(r#"{"agent": {"build": {"steps": 3, "temperature": 0.5, "tools": {"bash": false}}}}"#, true);
+        check(r#"{"agent": {"build": {"steps": 0}}}"#, false);
+        check(r#"{"provider": {"x": {"options": {"headerTimeout": false, "chunkTimeout": 5}}}}"#, true);
+        check(r#"{"provider": {"x": {"options": {"headerTimeout": true}}}}"#, false);
+    }
+}
