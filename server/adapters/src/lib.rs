@@ -2,3 +2,4 @@
 
 pub mod os;
 pub mod providers;
+pub mod store;

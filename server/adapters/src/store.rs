@@ -1,0 +1,5 @@
+//! Sessions in an SQLite file. What an entry means is the engine's.
+
+mod owner;
+mod schema;
+pub mod sqlite;

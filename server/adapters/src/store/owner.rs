@@ -1,0 +1,92 @@
+//! The one thread that holds the database: requests reach it by a bounded channel and are answered in their order. It knows no SQL.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use copydesk_engine::ids::SessionId;
+use copydesk_engine::message::Entry;
+use copydesk_engine::ports::{SessionMeta, StoreError, StoredSession};
+use copydesk_workspace::path::AbsPath;
+use tokio::sync::{mpsc, oneshot};
+
+use super::sqlite::Database;
+
+/// Requests that wait; whoever comes when they are full waits too.
+const WAITING: usize = 64;
+
+pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
+pub(super) enum Request {
+    Create(SessionMeta, Reply<()>),
+    Append(SessionId, Vec<Entry>, Reply<()>),
+    Flush(Reply<()>),
+    Load(SessionId, Reply<StoredSession>),
+    List(Reply<Vec<SessionMeta>>),
+}
+
+/// Starts the thread with the first request. The thread ends with this value, after the requests that it has got.
+pub(super) struct Owner {
+    path: AbsPath,
+    requests: Mutex<Option<mpsc::Sender<Request>>>,
+}
+
+impl Owner {
+    pub(super) fn new(path: AbsPath) -> Self {
+        Self { path, requests: Mutex::default() }
+    }
+
+    pub(super) async fn ask<T>(&self, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, StoreError> {
+        let ended = || StoreError::Busy { reason: "its thread has ended".to_owned() };
+        let (reply, answer) = oneshot::channel();
+        self.requests()?.send(request(reply)).await.map_err(|_| ended())?;
+        answer.await.map_err(|_| ended())?
+    }
+
+    /// Starts the thread again where a panic has ended it.
+    fn requests(&self) -> Result<mpsc::Sender<Request>, StoreError> {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(requests) = requests.as_ref().filter(|requests| !requests.is_closed()) {
+            return Ok(requests.clone());
+        }
+        let (sender, receiver) = mpsc::channel(WAITING);
+        let path = self.path.clone();
+        thread::Builder::new()
+            .name("store".to_owned())
+            .spawn(move || serve(&path, receiver))
+            .map_err(|error| StoreError::Busy { reason: error.to_string() })?;
+        *requests = Some(sender.clone());
+        Ok(sender)
+    }
+}
+
+fn serve(path: &AbsPath, mut requests: mpsc::Receiver<Request>) {
+    let mut database = None;
+    while let Some(request) = requests.blocking_recv() {
+        // Each request tries again: the user may have moved a broken file away.
+        let database = match database.take().map_or_else(|| Database::open(path), Ok) {
+            Ok(opened) => database.insert(opened),
+            Err(error) => {
+                request.refuse(error);
+                continue;
+            }
+        };
+        // Whoever asked may have stopped waiting.
+        match request {
+            Request::Create(meta, reply) => drop(reply.send(database.create(&meta))),
+            Request::Append(session, entries, reply) => drop(reply.send(database.append(&session, &entries))),
+            Request::Flush(reply) => drop(reply.send(database.flush())),
+            Request::Load(session, reply) => drop(reply.send(database.load(&session))),
+            Request::List(reply) => drop(reply.send(database.list())),
+        }
+    }
+}
+
+impl Request {
+    fn refuse(self, error: StoreError) {
+        match self {
+            Self::Create(_, reply) | Self::Append(_, _, reply) | Self::Flush(reply) => drop(reply.send(Err(error))),
+            Self::Load(_, reply) => drop(reply.send(Err(error))),
+            Self::List(reply) => drop(reply.send(Err(error))),
+        }
+    }
+}
