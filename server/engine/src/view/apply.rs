@@ -128,7 +128,7 @@ impl View {
         if self.overlay.get(&edit.key).is_some() {
             return Err(DiskError::Changed(edit.path.clone()));
         }
-        self.files.write(edit.key.path().clone(), edit.bytes.clone(), edit.expected()).await
+        self.files.write_real(edit.key.path().clone(), edit.bytes.clone(), edit.expected()).await
     }
 
     async fn late_failure(

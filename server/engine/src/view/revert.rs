@@ -25,7 +25,7 @@ impl View {
         let ours = ContentHash::of(&edit.bytes);
         let path = edit.key.path().clone();
         let done = match &edit.before {
-            Some((_, bytes)) => self.files.write(path, bytes.clone(), Expected::Bytes(ours)).await,
+            Some((_, bytes)) => self.files.write_real(path, bytes.clone(), Expected::Bytes(ours)).await,
             None => self.files.remove(path, ours).await,
         };
         done.map_err(|error| error.to_string())
