@@ -1,0 +1,577 @@
+-- The conversation as a Markdown buffer: what was said, tool calls, diffs, the plan. Shows; decides and sends nothing.
+
+local config = require('copydesk.config')
+
+local M = {}
+
+---@class copydesk.Block
+---@field kind 'user'|'heading'|'text'|'thought'|'tool'|'plan'|'notice'
+---@field lines string[] As they stand in the buffer, with the blank line that parts it from the block above.
+---@field levels (integer|string)[] Fold levels of the lines, as of 'foldexpr'.
+---@field gap boolean Whether a blank line stands above.
+---@field text? string Of the kinds that are streamed.
+---@field message? string Id of the message that is streamed.
+---@field call? table The tool call, as told so far.
+---@field entries? table[] Of the plan.
+---@field shown integer How many of the lines the buffer holds.
+---@field dirty_from? integer The first line that the buffer does not hold as it is.
+
+---@class copydesk.Context A piece of a buffer that goes with a prompt.
+---@field uri? string With the lines as its fragment; nil: a buffer without a file.
+---@field name string Path and lines, for people.
+---@field text string
+---@field filetype string
+
+local NAME = 'copydesk://chat'
+
+local state = {
+  ---@type integer?
+  buffer = nil,
+  ---@type copydesk.Block[]
+  blocks = {},
+  ---@type table<string, copydesk.Block>
+  calls = {},
+  ---@type copydesk.Block?
+  plan = nil,
+  --- The blocks of the agent's present turn stand under a heading already.
+  answering = false,
+  flush_planned = false,
+  ---@type (integer|string)[]?
+  levels = nil,
+}
+
+local marks = {
+  pending = '[ ]',
+  in_progress = '[~]',
+  asked = '[?]',
+  completed = '[x]',
+  failed = '[!]',
+  interrupted = '[-]',
+}
+
+--- Text as lines; a carriage return is shown, since Neovim would hide what stands before it.
+---@param text string
+---@return string[]
+local function split(text)
+  return vim.split((text:gsub('\r\n', '\n')), '\n', { plain = true })
+end
+
+---@param text string
+---@return string
+local function one_line(text)
+  return (text:gsub('%s*[\r\n]+%s*', ' '))
+end
+
+--- A fenced block whose fence the text cannot close.
+---@param text string
+---@param language? string
+---@return string[]
+function M.fence(text, language)
+  local longest = 2
+  for run in text:gmatch('`+') do
+    longest = math.max(longest, #run)
+  end
+  local fence = ('`'):rep(longest + 1)
+  local lines = { fence .. (language or '') }
+  vim.list_extend(lines, split((text:gsub('\n$', ''))))
+  lines[#lines + 1] = fence
+  return lines
+end
+
+--- A path as people read it.
+---@param path string
+---@return string
+function M.short(path)
+  return vim.fn.fnamemodify(path, ':~:.')
+end
+
+--- The unified diff of one file.
+---@param diff { path: string, oldText: string?, newText: string }
+---@return string
+function M.unified(diff)
+  local make = vim.text and vim.text.diff or vim.diff
+  local hunks = make(diff.oldText or '', diff.newText, { ctxlen = 3 }) --[[@as string]]
+  local name = M.short(diff.path)
+  return ('--- %s\n+++ %s\n%s'):format(diff.oldText and name or '/dev/null', name, hunks)
+end
+
+--- The text of a content block of ACP; what is no text is named.
+---@param content table?
+---@return string
+function M.text_of(content)
+  if type(content) ~= 'table' then
+    return ''
+  end
+  if content.type == 'text' then
+    return content.text or ''
+  end
+  if content.type == 'resource_link' then
+    return ('[%s](%s)'):format(content.name or content.uri, content.uri)
+  end
+  if content.type == 'resource' then
+    return content.resource.text or ('[%s]'):format(content.resource.uri)
+  end
+  return ('[%s]'):format(content.type or 'content')
+end
+
+---@param lines string[]
+---@param levels (integer|string)[]
+---@param added string[]
+---@param folded boolean
+local function add(lines, levels, added, folded)
+  for index, line in ipairs(added) do
+    lines[#lines + 1] = line
+    levels[#levels + 1] = folded and (index == 1 and '>1' or 1) or 0
+  end
+end
+
+---@type table<string, fun(block: copydesk.Block, lines: string[], levels: (integer|string)[])>
+local renderers = {
+  heading = function(block, lines, levels)
+    add(lines, levels, { block.text }, false)
+  end,
+  notice = function(block, lines, levels)
+    add(lines, levels, { '> ' .. one_line(block.text) }, false)
+  end,
+  user = function(block, lines, levels)
+    add(lines, levels, split(block.text), false)
+  end,
+  text = function(block, lines, levels)
+    add(lines, levels, split(block.text), false)
+  end,
+  thought = function(block, lines, levels)
+    local quoted = vim.tbl_map(function(line)
+      return line == '' and '>' or '> ' .. line
+    end, split(block.text))
+    table.insert(quoted, 1, '> Thinking')
+    add(lines, levels, quoted, true)
+  end,
+  plan = function(block, lines, levels)
+    add(lines, levels, { 'Plan' }, false)
+    for _, entry in ipairs(block.entries) do
+      add(lines, levels, { ('- %s %s'):format(marks[entry.status] or '[ ]', one_line(entry.content)) }, false)
+    end
+  end,
+  tool = function(block, lines, levels)
+    local call = block.call or {}
+    local title = call.title and call.title ~= '' and call.title or call.kind or 'tool'
+    add(lines, levels, { ('%s %s'):format(marks[call.status] or marks.pending, one_line(title)) }, false)
+    for _, item in ipairs(call.content or {}) do
+      if item.type == 'diff' then
+        add(lines, levels, M.fence(M.unified(item), 'diff'), false)
+      elseif item.type == 'content' then
+        local text = M.text_of(item.content)
+        if text ~= '' then
+          add(lines, levels, M.fence(text, 'text'), true)
+        end
+      end
+    end
+  end,
+}
+
+---@return integer
+local function buffer()
+  if state.buffer and vim.api.nvim_buf_is_valid(state.buffer) then
+    return state.buffer
+  end
+  local buf = vim.api.nvim_create_buf(false, true)
+  state.buffer = buf
+  vim.api.nvim_buf_set_name(buf, NAME)
+  vim.bo[buf].buftype = 'nofile'
+  vim.bo[buf].bufhidden = 'hide'
+  vim.bo[buf].swapfile = false
+  vim.bo[buf].undolevels = -1
+  vim.bo[buf].modifiable = false
+  vim.bo[buf].filetype = 'copydesk'
+  vim.treesitter.language.register('markdown', 'copydesk')
+  pcall(vim.treesitter.start, buf, 'markdown')
+  local keymaps = config.get().keymaps
+  local actions = {
+    prompt = function()
+      require('copydesk.prompt').open()
+    end,
+    answer = function()
+      require('copydesk.ask').answer()
+    end,
+    cancel = function()
+      require('copydesk.session').cancel()
+    end,
+    close = M.close,
+  }
+  for action, key in pairs(keymaps and keymaps.chat or {}) do
+    for _, lhs in ipairs(key and vim._ensure_list(key) or {}) do
+      vim.keymap.set('n', lhs, actions[action], { buffer = buf, desc = 'Copydesk: ' .. action })
+    end
+  end
+  for _, block in ipairs(state.blocks) do
+    block.shown = 0
+    block.dirty_from = 1
+  end
+  return buf
+end
+
+--- The windows of this tab and others that show the conversation with the cursor on its last line.
+---@param buf integer
+---@return integer[]
+local function following(buf)
+  local last = vim.api.nvim_buf_line_count(buf)
+  return vim.tbl_filter(function(window)
+    return vim.api.nvim_win_get_cursor(window)[1] == last
+  end, vim.fn.win_findbuf(buf))
+end
+
+---@param buf integer
+local function write(buf)
+  local row = 0
+  local total = 0
+  for _, block in ipairs(state.blocks) do
+    total = total + block.shown
+  end
+  for _, block in ipairs(state.blocks) do
+    local from = block.dirty_from
+    if from then
+      local lines = vim.list_slice(block.lines, from)
+      -- A buffer is never without a line: the empty one of a new buffer is replaced.
+      local finish = total == 0 and -1 or row + block.shown
+      vim.api.nvim_buf_set_lines(buf, row + math.min(from - 1, block.shown), finish, false, lines)
+      total = total + #block.lines - block.shown
+      block.shown = #block.lines
+      block.dirty_from = nil
+    end
+    row = row + block.shown
+  end
+end
+
+local function flush()
+  state.flush_planned = false
+  local buf = buffer()
+  local windows = following(buf)
+  vim.bo[buf].modifiable = true
+  local written = pcall(write, buf)
+  vim.bo[buf].modifiable = false
+  vim.bo[buf].modified = false
+  if not written then
+    -- Text is locked while an expression mapping runs: the lines are still marked, so nothing is lost.
+    state.flush_planned = true
+    vim.defer_fn(flush, 20)
+    return
+  end
+  local last = vim.api.nvim_buf_line_count(buf)
+  for _, window in ipairs(windows) do
+    if vim.api.nvim_win_is_valid(window) then
+      vim.api.nvim_win_set_cursor(window, { last, 0 })
+    end
+  end
+end
+
+--- Writes all that has changed, once in this turn of the event loop.
+local function plan_flush()
+  state.levels = nil
+  if not state.flush_planned then
+    state.flush_planned = true
+    vim.schedule(flush)
+  end
+end
+
+--- Renders anew; the buffer is changed from the first line that differs.
+---@param block copydesk.Block
+local function render(block)
+  local lines, levels = {}, {}
+  if block.gap then
+    add(lines, levels, { '' }, false)
+  end
+  renderers[block.kind](block, lines, levels)
+  local same = 0
+  while same < #lines and lines[same + 1] == block.lines[same + 1] do
+    same = same + 1
+  end
+  if same < #lines or #lines < #block.lines then
+    block.dirty_from = math.min(block.dirty_from or math.huge, same + 1)
+  end
+  block.lines, block.levels = lines, levels
+  plan_flush()
+end
+
+---@param kind string
+---@param fields table
+---@return copydesk.Block
+local function push(kind, fields)
+  local above = state.blocks[#state.blocks]
+  local block = vim.tbl_extend('force', fields, {
+    kind = kind,
+    lines = {},
+    levels = {},
+    shown = 0,
+    gap = above ~= nil and not (above.kind == kind and (kind == 'tool' or kind == 'notice')),
+  })
+  state.blocks[#state.blocks + 1] = block
+  render(block)
+  return block
+end
+
+local function agent_heading()
+  if not state.answering then
+    state.answering = true
+    push('heading', { text = '# Copydesk' })
+  end
+end
+
+--- Grows a streamed block by a delta without rendering it whole.
+---@param block copydesk.Block
+---@param delta string
+local function grow(block, delta)
+  block.text = block.text .. delta
+  local quote = block.kind == 'thought'
+  local added = split(delta)
+  local last = #block.lines
+  block.dirty_from = math.min(block.dirty_from or math.huge, last)
+  for index, line in ipairs(added) do
+    if index == 1 then
+      block.lines[last] = block.lines[last] .. line
+    else
+      block.lines[#block.lines + 1] = quote and '> ' .. line or line
+      block.levels[#block.levels + 1] = quote and 1 or 0
+    end
+  end
+  plan_flush()
+end
+
+--- A streamed piece of a message.
+---@param kind 'user'|'text'|'thought'
+---@param content table A content block of ACP.
+---@param message? string Id of the message.
+function M.append(kind, content, message)
+  local delta = M.text_of(content)
+  local last = state.blocks[#state.blocks]
+  if last and last.kind == kind and last.message == message and last.text and not (kind == 'user' and not message) then
+    grow(last, delta)
+    return
+  end
+  if delta == '' then
+    return
+  end
+  if kind == 'user' then
+    state.answering = false
+    push('heading', { text = '# You' })
+  else
+    agent_heading()
+  end
+  push(kind, { text = delta, message = message })
+end
+
+--- What the user has sent, with all that goes with it.
+---@param text string
+---@param contexts copydesk.Context[]
+function M.user(text, contexts)
+  state.answering = false
+  state.plan = nil
+  push('heading', { text = '# You' })
+  push('user', { text = text })
+  for _, context in ipairs(contexts) do
+    push('tool', {
+      call = {
+        title = 'with ' .. context.name,
+        status = 'completed',
+        content = { { type = 'content', content = { type = 'text', text = context.text } } },
+      },
+    })
+  end
+end
+
+--- A tool call, or news of one.
+---@param update table
+function M.tool(update)
+  local block = state.calls[update.toolCallId]
+  if not block then
+    agent_heading()
+    block = push('tool', { call = { toolCallId = update.toolCallId } })
+    state.calls[update.toolCallId] = block
+  end
+  for _, field in ipairs({ 'title', 'kind', 'status', 'content', 'rawInput' }) do
+    if update[field] ~= nil then
+      block.call[field] = update[field]
+    end
+  end
+  render(block)
+end
+
+--- Marks a call that waits for the user; its next update takes the mark off.
+---@param id string
+---@param asked boolean
+function M.mark_asked(id, asked)
+  local block = state.calls[id]
+  if block and (block.call.status == 'asked') ~= asked then
+    block.call.status = asked and 'asked' or 'pending'
+    render(block)
+  end
+end
+
+---@param entries table[]
+function M.plan(entries)
+  agent_heading()
+  if state.plan then
+    state.plan.entries = entries
+    render(state.plan)
+  else
+    state.plan = push('plan', { entries = entries })
+  end
+end
+
+---@param text string
+---@param level? 'info'|'warn'|'error'
+function M.notice(text, level)
+  local prefix = level == 'error' and '**Error:** ' or level == 'warn' and '**Note:** ' or ''
+  push('notice', { text = prefix .. text })
+end
+
+--- The turn is over: what still ran is shown as interrupted.
+---@param text? string
+---@param level? 'info'|'warn'|'error'
+function M.end_turn(text, level)
+  for _, block in pairs(state.calls) do
+    local status = block.call.status
+    if status ~= 'completed' and status ~= 'failed' and status ~= 'interrupted' then
+      block.call.status = 'interrupted'
+      render(block)
+    end
+  end
+  state.plan = nil
+  state.answering = false
+  if text then
+    M.notice(text, level)
+  end
+end
+
+function M.clear()
+  state.blocks, state.calls, state.plan, state.answering = {}, {}, nil, false
+  state.levels = nil
+  if state.buffer and vim.api.nvim_buf_is_valid(state.buffer) then
+    vim.bo[state.buffer].modifiable = true
+    vim.api.nvim_buf_set_lines(state.buffer, 0, -1, false, {})
+    vim.bo[state.buffer].modifiable = false
+    vim.bo[state.buffer].modified = false
+  end
+end
+
+--- For 'foldexpr': output and thoughts are folded.
+---@param line? integer
+---@return integer|string
+function M.foldexpr(line)
+  if not state.levels then
+    state.levels = {}
+    for _, block in ipairs(state.blocks) do
+      vim.list_extend(state.levels, block.levels)
+    end
+  end
+  return state.levels[line or vim.v.lnum] or 0
+end
+
+--- For 'foldtext'.
+---@return string
+function M.foldtext()
+  local first = vim.fn.getline(vim.v.foldstart)
+  local count = vim.v.foldend - vim.v.foldstart + 1
+  if vim.startswith(first, '`') then
+    return ('    +%d lines of output'):format(count - 2)
+  end
+  return ('%s (%d lines)'):format(first, count - 1)
+end
+
+--- For 'winbar'.
+---@return string
+function M.winbar()
+  local text = require('copydesk').statusline()
+  return (text == '' and 'Copydesk' or text):gsub('%%', '%%%%')
+end
+
+---@param window integer
+local function dress(window)
+  local options = {
+    breakindent = true,
+    conceallevel = 2,
+    foldenable = true,
+    foldexpr = "v:lua.require'copydesk.chat'.foldexpr()",
+    foldlevel = 0,
+    foldmethod = 'expr',
+    foldtext = "v:lua.require'copydesk.chat'.foldtext()",
+    linebreak = true,
+    number = false,
+    relativenumber = false,
+    signcolumn = 'no',
+    spell = false,
+    winbar = "%{%v:lua.require'copydesk.chat'.winbar()%}",
+    winfixbuf = true,
+    wrap = true,
+  }
+  for name, value in pairs(options) do
+    vim.api.nvim_set_option_value(name, value, { scope = 'local', win = window })
+  end
+end
+
+--- The window of this tab that shows the conversation.
+---@return integer?
+function M.window()
+  if not (state.buffer and vim.api.nvim_buf_is_valid(state.buffer)) then
+    return nil
+  end
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if vim.api.nvim_win_get_buf(window) == state.buffer then
+      return window
+    end
+  end
+end
+
+--- Shows the conversation.
+---@param focus boolean Whether the cursor goes there.
+---@return integer window
+function M.open(focus)
+  local window = M.window()
+  if window then
+    if focus then
+      vim.api.nvim_set_current_win(window)
+    end
+    return window
+  end
+  local layout = config.get().layout
+  local buf = buffer()
+  if layout.position == 'tab' then
+    local origin = vim.api.nvim_get_current_win()
+    vim.cmd('tab sbuffer ' .. buf)
+    window = vim.api.nvim_get_current_win()
+    if not focus then
+      vim.api.nvim_set_current_win(origin)
+    end
+  else
+    local below = layout.position == 'bottom'
+    local whole = below and vim.o.lines or vim.o.columns
+    local size = math.max(1, math.floor(layout.size < 1 and whole * layout.size or layout.size))
+    window = vim.api.nvim_open_win(buf, focus, {
+      split = below and 'below' or layout.position,
+      win = -1,
+      [below and 'height' or 'width'] = size,
+    })
+  end
+  dress(window)
+  vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buf), 0 })
+  plan_flush()
+  return window
+end
+
+--- Hides the conversation in this tab.
+function M.close()
+  local window = M.window()
+  if not window then
+    return
+  end
+  local is_last = #vim.tbl_filter(function(other)
+    return vim.api.nvim_win_get_config(other).relative == ''
+  end, vim.api.nvim_tabpage_list_wins(0)) == 1
+  if is_last then
+    vim.wo[window].winfixbuf = false
+    vim.api.nvim_win_call(window, vim.cmd.enew)
+  else
+    vim.api.nvim_win_close(window, false)
+  end
+end
+
+return M

@@ -1,0 +1,43 @@
+-- What the plugin says: notifications to the user, and a log file. The daemon writes a log of its own.
+
+local M = {}
+
+---@return string
+function M.path()
+  return vim.fs.joinpath(vim.fn.stdpath('log') --[[@as string]], 'copydesk.log')
+end
+
+--- Appends one line. A log that cannot be written is no reason to fail.
+---@param level string
+---@param text string
+function M.write(level, text)
+  local path = M.path()
+  vim.fn.mkdir(vim.fs.dirname(path), 'p')
+  local file = io.open(path, 'a')
+  if not file then
+    return
+  end
+  file:write(('%s %s %s\n'):format(os.date('%Y-%m-%d %H:%M:%S'), level, (text:gsub('\n', '\\n'))))
+  file:close()
+end
+
+--- Logs the text and shows it to the user.
+---@param text string
+---@param level? integer One of `vim.log.levels`.
+function M.tell(text, level)
+  level = level or vim.log.levels.INFO
+  M.write(level >= vim.log.levels.ERROR and 'error' or level >= vim.log.levels.WARN and 'warn' or 'info', text)
+  vim.notify('Copydesk: ' .. text, level, { title = 'Copydesk' })
+end
+
+--- Opens the log in a split, at its end.
+function M.open()
+  local path = M.path()
+  vim.fn.mkdir(vim.fs.dirname(path), 'p')
+  vim.cmd.split(vim.fn.fnameescape(path))
+  vim.bo.autoread = true
+  vim.cmd.normal({ 'G', bang = true })
+  vim.api.nvim_echo({ { 'What the daemon writes to its error stream is in ' .. vim.lsp.log.get_filename() } }, false, {})
+end
+
+return M

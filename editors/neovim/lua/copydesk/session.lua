@@ -1,0 +1,408 @@
+-- The conversation with the daemon: its session, turns, mode and model, and what of its updates goes where.
+
+local chat = require('copydesk.chat')
+local client = require('copydesk.client')
+local log = require('copydesk.log')
+
+local M = {}
+
+---@class copydesk.Turn
+---@field cancelled boolean
+---@field sent boolean The daemon has it; until then it waits for one.
+
+---@class copydesk.Usage
+---@field used integer Tokens in the context.
+---@field size integer? The model's limit in tokens.
+---@field cost { amount: number, currency: string }?
+
+---@alias copydesk.SessionReady fun(id: string?, err: string?)
+
+local state = {
+  ---@type string?
+  id = nil,
+  creating = false,
+  ---@type copydesk.SessionReady[]
+  waiting = {},
+  ---@type table?
+  modes = nil,
+  ---@type table[]
+  options = {},
+  ---@type table<copydesk.Turn, true>
+  turns = {},
+  ---@type copydesk.Usage?
+  usage = nil,
+}
+
+local endings = {
+  cancelled = 'stopped',
+  max_tokens = "ended: the model's limit of output was reached",
+  max_turn_requests = 'ended: the limit of steps of one turn was reached; prompt again to go on',
+  refusal = 'ended: the model refused to answer',
+}
+
+local function forget()
+  state.id = nil
+  state.modes = nil
+  state.options = {}
+  state.usage = nil
+end
+
+---@param id string?
+---@param err string?
+local function wake(id, err)
+  local waiting = state.waiting
+  state.waiting = {}
+  state.creating = false
+  for _, ready in ipairs(waiting) do
+    ready(id, err)
+  end
+end
+
+--- Calls `ready` with the session, opened where there is none, or with why there is none.
+---@param ready copydesk.SessionReady
+function M.ensure(ready)
+  if state.id then
+    ready(state.id, nil)
+    return
+  end
+  state.waiting[#state.waiting + 1] = ready
+  if state.creating then
+    return
+  end
+  state.creating = true
+  client.ensure(function(_, problem)
+    if problem then
+      wake(nil, problem)
+      return
+    end
+    client.request('session/new', { cwd = client.root(), mcpServers = {} }, function(err, result)
+      if err or type(result) ~= 'table' or not result.sessionId then
+        wake(nil, 'no session: ' .. (err and err.message or 'the daemon gave no id'))
+        return
+      end
+      state.id = result.sessionId
+      state.modes = result.modes
+      state.options = result.configOptions or {}
+      M.changed()
+      wake(state.id, nil)
+    end)
+  end)
+end
+
+---@return string?
+function M.id()
+  return state.id
+end
+
+---@return boolean
+function M.running()
+  return next(state.turns) ~= nil
+end
+
+---@return copydesk.Usage?
+function M.usage()
+  return state.usage
+end
+
+--- What the status lines show has changed.
+function M.changed()
+  vim.schedule(function()
+    vim.api.nvim_exec_autocmds('User', { pattern = 'CopydeskStatus', modeline = false })
+    vim.cmd.redrawstatus({ bang = true })
+  end)
+end
+
+--- The content blocks of a prompt: its text, then what it is about.
+---@param text string
+---@param contexts copydesk.Context[]
+---@return table[]
+local function blocks(text, contexts)
+  local offer = client.offer()
+  local embed = offer and vim.tbl_get(offer, 'agentCapabilities', 'promptCapabilities', 'embeddedContext')
+  local content = { { type = 'text', text = text } }
+  for _, context in ipairs(contexts) do
+    if embed and context.uri then
+      content[#content + 1] =
+        { type = 'resource', resource = { uri = context.uri, text = context.text, mimeType = 'text/plain' } }
+    else
+      if context.uri then
+        content[#content + 1] = { type = 'resource_link', uri = context.uri, name = context.name }
+      end
+      content[#content + 1] =
+        { type = 'text', text = context.name .. ':\n' .. table.concat(chat.fence(context.text, context.filetype), '\n') }
+    end
+  end
+  return content
+end
+
+---@param turn copydesk.Turn
+---@param text? string What to say of its end.
+---@param level? 'info'|'warn'|'error'
+local function finish(turn, text, level)
+  if not state.turns[turn] then
+    return
+  end
+  state.turns[turn] = nil
+  if not M.running() then
+    chat.end_turn(text, level)
+  elseif text then
+    chat.notice(text, level)
+  end
+  M.changed()
+end
+
+--- Sends a prompt; while a turn runs, it steers that.
+---@param text string
+---@param contexts? copydesk.Context[]
+function M.prompt(text, contexts)
+  contexts = contexts or {}
+  ---@type copydesk.Turn
+  local turn = { cancelled = false, sent = false }
+  state.turns[turn] = true
+  chat.user(text, contexts)
+  M.changed()
+  M.ensure(function(id, problem)
+    if turn.cancelled then
+      finish(turn, endings.cancelled)
+      return
+    end
+    if problem then
+      finish(turn, problem, 'error')
+      return
+    end
+    turn.sent = true
+    client.request('session/prompt', { sessionId = id, prompt = blocks(text, contexts) }, function(err, result)
+      if err and err.code == vim.lsp.protocol.ErrorCodes.RequestCancelled then
+        finish(turn, endings.cancelled)
+      elseif err then
+        finish(turn, err.message, 'error')
+      else
+        finish(turn, endings[result and result.stopReason])
+      end
+    end)
+  end)
+end
+
+--- Stops what runs; asks that are open are answered as cancelled.
+function M.cancel()
+  for turn in pairs(state.turns) do
+    turn.cancelled = true
+  end
+  if state.id then
+    client.notify('session/cancel', { sessionId = state.id })
+  end
+  require('copydesk.ask').cancel_all()
+end
+
+--- Leaves the conversation; the next prompt opens another.
+function M.reset()
+  if M.running() then
+    M.cancel()
+  end
+  state.turns = {}
+  forget()
+  chat.clear()
+  M.changed()
+end
+
+--- The daemon is gone, and with it the session. Prompts that it did not have yet are sent to the next.
+---@param reason string
+function M.daemon_ended(reason)
+  local held = state.id ~= nil
+  for _, turn in ipairs(vim.tbl_keys(state.turns)) do
+    if turn.sent then
+      finish(turn, 'interrupted: ' .. reason, 'warn')
+    end
+  end
+  if held then
+    chat.notice('the daemon has forgotten this conversation; the next prompt begins a new one', 'warn')
+  end
+  forget()
+  M.changed()
+end
+
+---@param kind 'mode'|'model'
+---@return table? option ACP's config option.
+local function config_option(kind)
+  for _, option in ipairs(state.options) do
+    if option.category == kind or option.id == kind then
+      return option
+    end
+  end
+end
+
+---@class copydesk.Choice
+---@field value string
+---@field name string
+
+---@param kind 'mode'|'model'
+---@return copydesk.Choice[] choices
+---@return string? current
+local function choices(kind)
+  local found = {}
+  local option = config_option(kind)
+  if option then
+    for _, entry in ipairs(option.options or {}) do
+      for _, choice in ipairs(entry.options or { entry }) do
+        found[#found + 1] = { value = choice.value, name = choice.name or choice.value }
+      end
+    end
+    return found, option.currentValue
+  end
+  if kind == 'mode' and state.modes then
+    for _, mode in ipairs(state.modes.availableModes or {}) do
+      found[#found + 1] = { value = mode.id, name = mode.name or mode.id }
+    end
+    return found, state.modes.currentModeId
+  end
+  return found, nil
+end
+
+--- The value in force.
+---@param kind 'mode'|'model'
+---@return string?
+function M.chosen(kind)
+  local _, current = choices(kind)
+  return current
+end
+
+--- For the command line: the values that begin so.
+---@param kind 'mode'|'model'
+---@param lead string
+---@return string[]
+function M.complete(kind, lead)
+  local found = {}
+  for _, choice in ipairs((choices(kind))) do
+    if vim.startswith(choice.value, lead) then
+      found[#found + 1] = choice.value
+    end
+  end
+  return found
+end
+
+---@param kind 'mode'|'model'
+---@param value string
+local function choose(kind, value)
+  local option = config_option(kind)
+  local method = option and 'session/set_config_option' or 'session/set_mode'
+  local params = option and { sessionId = state.id, configId = option.id, value = value }
+    or { sessionId = state.id, modeId = value }
+  client.request(method, params, function(err, result)
+    if err then
+      log.tell(('the %s was not changed: %s'):format(kind, err.message), vim.log.levels.ERROR)
+      return
+    end
+    if option then
+      state.options = result and result.configOptions or state.options
+    elseif state.modes then
+      state.modes.currentModeId = value
+    end
+    M.changed()
+  end)
+end
+
+--- Sets the mode or the model; without a value the user picks one.
+---@param kind 'mode'|'model'
+---@param value? string
+function M.choose(kind, value)
+  M.ensure(function(_, problem)
+    if problem then
+      -- Said already, where the daemon could not be had.
+      if client.status() == 'ready' then
+        log.tell(problem, vim.log.levels.ERROR)
+      end
+      return
+    end
+    local found, current = choices(kind)
+    if value and value ~= '' then
+      choose(kind, value)
+      return
+    end
+    if #found == 0 then
+      log.tell(('the daemon offers no %s to choose'):format(kind), vim.log.levels.WARN)
+      return
+    end
+    vim.ui.select(found, {
+      prompt = ('Copydesk %s'):format(kind),
+      kind = 'copydesk_' .. kind,
+      format_item = function(choice)
+        return (choice.value == current and '* ' or '  ') .. choice.name
+      end,
+    }, function(choice)
+      if choice then
+        choose(kind, choice.value)
+      end
+    end)
+  end)
+end
+
+---@type table<string, fun(update: table)>
+local updates = {
+  user_message_chunk = function(update)
+    chat.append('user', update.content, update.messageId)
+  end,
+  agent_message_chunk = function(update)
+    chat.append('text', update.content, update.messageId)
+  end,
+  agent_thought_chunk = function(update)
+    chat.append('thought', update.content, update.messageId)
+  end,
+  tool_call = function(update)
+    chat.tool(update)
+  end,
+  tool_call_update = function(update)
+    chat.tool(update)
+    if update.status == 'completed' or update.status == 'failed' then
+      require('copydesk.ask').withdraw(update.toolCallId)
+    end
+  end,
+  plan = function(update)
+    chat.plan(update.entries or {})
+  end,
+  notice = function(update)
+    local text = update.description and update.title .. ': ' .. update.description or update.title
+    chat.notice(text, update.severity == 'error' and 'error' or update.severity == 'warning' and 'warn' or 'info')
+  end,
+  usage_update = function(update)
+    state.usage = { used = update.used, size = update.size, cost = update.cost }
+    M.changed()
+  end,
+  current_mode_update = function(update)
+    if state.modes then
+      state.modes.currentModeId = update.currentModeId
+    end
+    local option = config_option('mode')
+    if option then
+      option.currentValue = update.currentModeId
+    end
+    M.changed()
+  end,
+  config_option_update = function(update)
+    state.options = update.configOptions or state.options
+    M.changed()
+  end,
+}
+
+--- One `session/update`. Kinds that are not known are passed over, as the protocol wants it.
+---@param params { sessionId: string, update: table }
+function M.update(params)
+  if state.id and params.sessionId ~= state.id then
+    return
+  end
+  local handle = updates[params.update.sessionUpdate]
+  if handle then
+    handle(params.update)
+  end
+end
+
+--- `window/showMessage`: to the user, and into the conversation where one is shown.
+---@param kind integer LSP's `MessageType`.
+---@param text string
+function M.message(kind, text)
+  local types = vim.lsp.protocol.MessageType
+  local level = kind == types.Error and 'error' or kind == types.Warning and 'warn' or 'info'
+  chat.notice(text, level)
+  log.tell(text, vim.log.levels[level:upper()])
+end
+
+return M

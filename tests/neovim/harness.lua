@@ -1,0 +1,259 @@
+-- What the tests of the plugin share: a Neovim of their own with the plugin on its runtime path, keys typed into it, waits on conditions.
+
+local M = {}
+
+local here = vim.fs.dirname(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p'))
+M.here = here
+M.repository = vim.fs.dirname(vim.fs.dirname(here))
+
+--- Milliseconds that anything may take: a limit against hanging, not a measure.
+M.LIMIT = tonumber(vim.env.NVIM_TEST_LIMIT) or 30000
+
+---@class Child
+---@field channel integer
+---@field home string
+---@field workspace string
+---@field prompts string[]
+local Child = {}
+Child.__index = Child
+
+---@param condition fun(): any
+---@param what string
+---@return any
+function M.wait(condition, what)
+  local value
+  local reached = vim.wait(M.LIMIT, function()
+    value = condition()
+    return value
+  end, 5)
+  if not reached then
+    error('waited in vain for ' .. what, 2)
+  end
+  return value
+end
+
+---@param actual any
+---@param expected any
+---@param what string
+function M.equal(actual, expected, what)
+  if not vim.deep_equal(actual, expected) then
+    error(('%s:\n  expected %s\n  actual   %s'):format(what, vim.inspect(expected), vim.inspect(actual)), 2)
+  end
+end
+
+---@param text string
+---@param part string
+---@param what string
+function M.contains(text, part, what)
+  if not text:find(part, 1, true) then
+    error(('%s: %q is not in\n%s'):format(what, part, text), 2)
+  end
+end
+
+---@param path string
+---@param text string
+function M.write(path, text)
+  vim.fn.mkdir(vim.fs.dirname(path), 'p')
+  local file = assert(io.open(path, 'w'))
+  file:write(text)
+  file:close()
+end
+
+---@param path string
+---@return string
+function M.read(path)
+  local file = assert(io.open(path, 'r'))
+  local text = file:read('*a')
+  file:close()
+  return text
+end
+
+---@param method string
+function Child:request(method, ...)
+  return vim.rpcrequest(self.channel, method, ...)
+end
+
+--- Runs Lua in the child; `...` are its arguments.
+---@param code string
+function Child:lua(code, ...)
+  return self:request('nvim_exec_lua', code, { ... })
+end
+
+--- Types keys, as a user would.
+---@param keys string
+function Child:type(keys)
+  self:request('nvim_input', keys)
+end
+
+---@param command string
+function Child:command(command)
+  self:request('nvim_command', command)
+end
+
+---@return string
+function Child:mode()
+  return self:request('nvim_get_mode').mode
+end
+
+---@param buffer? integer
+---@return string[]
+function Child:lines(buffer)
+  return self:request('nvim_buf_get_lines', buffer or 0, 0, -1, false)
+end
+
+--- Sends a prompt. To the fake daemon it is Lua, so its text is not evidence: `chat` leaves it out.
+---@param text string
+function Child:prompt(text)
+  text = vim.trim(text)
+  self.prompts[#self.prompts + 1] = text
+  self:lua("require('copydesk').prompt(...)", text)
+end
+
+--- The conversation as one text, without the prompts.
+---@return string
+function Child:chat()
+  local shown = self:lua([[
+    local buffer = vim.fn.bufnr('copydesk://chat')
+    return buffer > 0 and table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n') or ''
+  ]])
+  for _, text in ipairs(self.prompts) do
+    shown = shown:gsub('# You\n\n' .. vim.pesc(text), '# You')
+  end
+  return shown
+end
+
+---@param part string
+function Child:wait_chat(part)
+  local found = vim.wait(M.LIMIT, function()
+    return self:chat():find(part, 1, true) ~= nil
+  end, 5)
+  if not found then
+    error(('waited in vain for %q in the conversation:\n%s'):format(part, self:chat()), 2)
+  end
+end
+
+--- Waits until Lua in the child answers something true.
+---@param code string
+---@param what string
+function Child:wait(code, what, ...)
+  local arguments = { ... }
+  return M.wait(function()
+    local value = self:lua(code, unpack(arguments))
+    return value ~= vim.NIL and value
+  end, what)
+end
+
+--- What the plugin told the user, joined.
+---@return string
+function Child:told()
+  return table.concat(self:lua('return _G.told'), '\n')
+end
+
+function Child:stop()
+  local job = self.channel
+  pcall(vim.rpcnotify, job, 'nvim_command', 'qa!')
+  vim.fn.jobwait({ job }, 10000)
+  vim.fn.jobstop(job)
+  vim.fn.delete(self.home, 'rf')
+end
+
+--- A Neovim with the plugin, a home and a workspace of its own. It is ended by `stop`.
+---@param options? { cmd?: string[], setup?: table, env?: table<string, string>, files?: table<string, string> }
+---@return Child
+function M.child(options)
+  options = options or {}
+  local home = vim.fn.tempname()
+  local workspace = home .. '/workspace'
+  vim.fn.mkdir(workspace .. '/.git', 'p')
+  for name, text in pairs(options.files or {}) do
+    M.write(workspace .. '/' .. name, text)
+  end
+  local env = vim.tbl_extend('force', {
+    HOME = home,
+    XDG_CONFIG_HOME = home .. '/config',
+    XDG_DATA_HOME = home .. '/data',
+    XDG_STATE_HOME = home .. '/state',
+    XDG_CACHE_HOME = home .. '/cache',
+    XDG_RUNTIME_DIR = home,
+  }, options.env or {})
+  local channel = vim.fn.jobstart({
+    vim.v.progpath,
+    '--embed',
+    '--headless',
+    '--clean',
+    '-n',
+    '--cmd',
+    'set runtimepath^=' .. M.repository .. '/editors/neovim',
+    '--cmd',
+    'cd ' .. workspace,
+  }, { rpc = true, env = env, cwd = workspace })
+  assert(channel > 0, 'no Neovim')
+  local child = setmetatable({ channel = channel, home = home, workspace = workspace, prompts = {} }, Child)
+  child:request('nvim_ui_attach', 100, 40, { rgb = true })
+  child:lua(
+    [[
+    local setup, cmd = ...
+    _G.told, _G.menus, _G.inputs = {}, {}, {}
+    vim.notify = function(text) table.insert(_G.told, text) end
+    -- The menu stays open until the test picks a row by its text, or dismisses it.
+    vim.ui.select = function(items, opts, done)
+      local rows = vim.tbl_map(opts.format_item or tostring, items)
+      table.insert(_G.menus, { prompt = opts.prompt, kind = opts.kind, rows = rows, items = items, done = done })
+    end
+    vim.ui.input = function(opts, done) table.insert(_G.inputs, { prompt = opts.prompt, done = done }) end
+    _G.pick = function(number, row)
+      local menu = _G.menus[number]
+      local done = menu.done
+      menu.done = nil
+      if not row then return done(nil) end
+      for index, text in ipairs(menu.rows) do
+        if text == row then return done(menu.items[index], index) end
+      end
+      error('no row ' .. row .. ' in ' .. vim.inspect(menu.rows))
+    end
+    setup.cmd = cmd
+    require('copydesk.config').set(setup)
+  ]],
+    options.setup or vim.empty_dict(),
+    options.cmd or { vim.v.progpath, '--clean', '--headless', '-l', here .. '/fake_daemon.lua' }
+  )
+  return child
+end
+
+--- Waits for the menu of this number, from one.
+---@param number integer
+---@return { prompt: string, rows: string[] }
+function Child:menu(number)
+  return self:wait(
+    [[
+    local menu = _G.menus[...]
+    return menu and { prompt = menu.prompt, kind = menu.kind, rows = menu.rows } or nil
+  ]],
+    'menu ' .. number,
+    number
+  )
+end
+
+--- Picks a row of the menu; nil dismisses it.
+---@param number integer
+---@param row? string
+function Child:pick(number, row)
+  self:menu(number)
+  self:lua('_G.pick(...)', number, row)
+end
+
+--- The text that stands in the preview; nil where there is none.
+---@return string?
+function Child:preview()
+  local text = self:lua([[
+    for _, window in ipairs(vim.api.nvim_list_wins()) do
+      local config = vim.api.nvim_win_get_config(window)
+      if config.relative ~= '' and config.zindex == 60 then
+        return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false), '\n')
+      end
+    end
+  ]])
+  return text ~= vim.NIL and text or nil
+end
+
+return M
