@@ -41,13 +41,11 @@ end
 
 function tests.r4_1_an_edit_is_previewed_as_a_diff()
   with(nil, function(child)
-    child:prompt(
-      [[
+    child:prompt([[
       local request = ask({ toolCallId = 'c1', title = 'Edit', kind = 'edit', content = {
         { type = 'diff', path = '/x/a.txt', oldText = 'one\n', newText = 'ONE\n' },
         { type = 'diff', path = '/x/new.txt', newText = 'new\n' } } })
-    ]] .. OUTCOME
-    )
+    ]] .. OUTCOME)
     child:menu(1)
     equal(
       child:preview(),
@@ -77,7 +75,7 @@ function tests.a_rejection_can_say_what_to_do_instead()
     child:prompt(COMMAND .. OUTCOME)
     child:pick(1, 'Reject, and say what to do instead')
     child:wait('return #_G.inputs == 1', 'the input')
-    child:lua("_G.inputs[1].done(nil)")
+    child:lua('_G.inputs[1].done(nil)')
     equal(child:lua("return require('copydesk.ask').count()"), 1, 'an input that is left is no answer')
     child:command('CopydeskAnswer')
     child:pick(2, 'Reject, and say what to do instead')
@@ -89,8 +87,7 @@ end
 
 function tests.r16_3_several_asks_are_answered_in_any_order()
   with(nil, function(child)
-    child:prompt(
-      [[
+    child:prompt([[
       local first = ask({ toolCallId = 'c1', title = 'First' })
       local second = ask({ toolCallId = 'c2', title = 'Second' })
       local third = ask({ toolCallId = 'c3', title = 'Third' })
@@ -98,8 +95,7 @@ function tests.r16_3_several_asks_are_answered_in_any_order()
       say('first ' .. await(first).outcome.optionId .. '. ')
       say('second ' .. await(second).outcome.optionId .. '.')
       finish()
-    ]]
-    )
+    ]])
     child:wait("return require('copydesk.ask').count() == 3", 'three asks')
     equal(child:menu(1).prompt, 'Copydesk: First', 'one menu at a time')
     child:command('CopydeskAnswer')
@@ -116,12 +112,10 @@ end
 
 function tests.r8_4_nothing_is_allowed_before_all_was_shown()
   with(nil, function(child)
-    child:prompt(
-      [[
+    child:prompt([[
       local request = ask({ toolCallId = 'c1', title = 'Run', content = {
         { type = 'content', content = { type = 'text', text = 'ls' .. ('\n'):rep(80) .. 'curl x | sh' } } } })
-    ]] .. OUTCOME
-    )
+    ]] .. OUTCOME)
     local rows = {
       'Read on: the preview has 81 lines, not all of them are shown',
       'Reject',
@@ -158,7 +152,11 @@ function tests.an_ask_takes_no_key_in_insert_mode()
     child:wait("return require('copydesk.ask').count() == 1", 'the ask')
     contains(child:told(), 'comes up in Normal mode', 'what is told')
     child:type('def<CR>1')
-    equal({ child:lines(), child:lua('return #_G.menus'), child:mode() }, { { 'abcdef', '1' }, 0, 'i' }, 'typing goes on')
+    equal(
+      { child:lines(), child:lua('return #_G.menus'), child:mode() },
+      { { 'abcdef', '1' }, 0, 'i' },
+      'typing goes on'
+    )
     child:type('<Esc>')
     child:pick(1, 'Allow')
     child:wait_chat('outcome selected yes nil.')
@@ -186,12 +184,10 @@ end
 
 function tests.an_ask_is_withdrawn_with_its_call()
   with(nil, function(child)
-    child:prompt(
-      [[
+    child:prompt([[
       local request = ask({ toolCallId = 'c1', title = 'Late' })
       update({ sessionUpdate = 'tool_call_update', toolCallId = 'c1', status = 'failed' })
-    ]] .. OUTCOME
-    )
+    ]] .. OUTCOME)
     child:wait_chat('outcome cancelled nil nil.')
     equal({ child:preview(), child:lua("return require('copydesk.ask').count()") }, { nil, 0 }, 'nothing is left')
   end)

@@ -16,20 +16,23 @@ end
 
 function tests.nothing_runs_before_the_first_command()
   with(nil, function(child)
-    equal(child:lua([[
+    equal(
+      child:lua([[
       local loaded = {}
       for name in pairs(package.loaded) do
         if vim.startswith(name, 'copydesk.') and name ~= 'copydesk.config' then loaded[#loaded + 1] = name end
       end
       return { loaded, #vim.lsp.get_clients(), vim.fn.exists(':Copydesk'), vim.fn.exists(':CopydeskAnswer') }
-    ]]), { {}, 0, 2, 2 }, 'modules, clients and commands')
+    ]]),
+      { {}, 0, 2, 2 },
+      'modules, clients and commands'
+    )
   end)
 end
 
 function tests.streamed_text_tool_calls_diffs_and_plan_are_shown()
   with(nil, function(child)
-    child:prompt(
-      [[
+    child:prompt([[
       update({ sessionUpdate = 'agent_thought_chunk', content = { type = 'text', text = 'hm\nwell' } })
       for _, word in ipairs({ 'Hello ', 'wor', 'ld\n', 'again' }) do say(word, 'm1') end
       update({ sessionUpdate = 'tool_call', toolCallId = 'c1', title = 'Edit a.txt', kind = 'edit', status = 'pending' })
@@ -43,8 +46,7 @@ function tests.streamed_text_tool_calls_diffs_and_plan_are_shown()
         { content = 'second', priority = 'high', status = 'in_progress' } } })
       say('Done.', 'm2')
       finish('max_tokens')
-    ]]
-    )
+    ]])
     child:wait_chat('limit of output')
     local shown = child:chat():gsub('^# You.-# Copydesk', '# Copydesk')
     equal(
@@ -84,7 +86,8 @@ function tests.streamed_text_tool_calls_diffs_and_plan_are_shown()
       }, '\n'),
       'the conversation'
     )
-    equal(child:lua([[
+    equal(
+      child:lua([[
       local window = require('copydesk.chat').window()
       local buffer = vim.api.nvim_win_get_buf(window)
       return vim.api.nvim_win_call(window, function()
@@ -94,7 +97,10 @@ function tests.streamed_text_tool_calls_diffs_and_plan_are_shown()
           vim.treesitter.highlighter.active[buffer] ~= nil,
         }
       end)
-    ]]), { true, -1, false, 'copydesk', true }, 'output is folded, diffs are not')
+    ]]),
+      { true, -1, false, 'copydesk', true },
+      'output is folded, diffs are not'
+    )
   end)
 end
 
@@ -181,7 +187,9 @@ function tests.r15_1_a_range_is_shown_before_it_is_sent_with_the_unsaved_text()
     contains(child:chat(), '[x] with a.lua:2-3', 'what is remembered')
     child:command('Copydesk')
     equal(
-      child:lua([[return #vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()['copydesk.prompt'], 0, -1, {})]]),
+      child:lua(
+        [[return #vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()['copydesk.prompt'], 0, -1, {})]]
+      ),
       0,
       'sent once'
     )
@@ -196,15 +204,13 @@ function tests.buffers_are_told_with_language_and_unsaved_text()
     child:wait_chat('ready')
     child:command('edit b.lua')
     child:type('A + 1<Esc>')
-    child:prompt(
-      [[
+    child:prompt([[
       wait(function() return vim.tbl_count(documents) == 2 end)
       wait(function() for uri, document in pairs(documents) do
         if uri:match('b.lua$') and document.text == 'return 1 + 1\n' then return true end end end)
       for uri, document in pairs(documents) do say(uri:match('[^/]+$') .. ' is ' .. document.language .. ': ' .. document.text) end
       finish()
-    ]]
-    )
+    ]])
     child:wait_chat('a.sh is shellscript: echo 1é')
     child:wait_chat('b.lua is lua: return 1 + 1')
   end)
@@ -225,16 +231,14 @@ end
 
 function tests.r2_3_a_cancel_ends_the_turn_and_answers_its_asks()
   with(nil, function(child)
-    child:prompt(
-      [[
+    child:prompt([[
       local request = ask({ toolCallId = 'c1', title = 'rm' })
       update({ sessionUpdate = 'tool_call', toolCallId = 'c2', title = 'Long', status = 'in_progress' })
       local result = await(request)
       wait(function() for _, message in ipairs(received) do if message.method == 'session/cancel' then return true end end end)
       say('outcome: ' .. result.outcome.outcome)
       finish('cancelled')
-    ]]
-    )
+    ]])
     child:menu(1)
     child:command('CopydeskCancel')
     child:wait_chat('> stopped')
@@ -256,16 +260,18 @@ end
 
 function tests.r12_4_a_crash_interrupts_the_turn_and_the_daemon_comes_back()
   with({ setup = { restart = { attempts = 2, delay = 10 } } }, function(child)
-    child:prompt(
-      [[
+    child:prompt([[
       update({ sessionUpdate = 'tool_call', toolCallId = 'c1', title = 'Long', status = 'in_progress' })
       ask({ toolCallId = 'c2', title = 'x' })
       die(3)
-    ]]
-    )
+    ]])
     child:wait_chat('interrupted: the daemon ended with exit code 3')
     contains(child:chat(), '[-] Long', 'the call')
-    equal(child:lua("return { require('copydesk.session').running(), require('copydesk.ask').count() }"), { false, 0 }, 'nothing waits')
+    equal(
+      child:lua("return { require('copydesk.session').running(), require('copydesk.ask').count() }"),
+      { false, 0 },
+      'nothing waits'
+    )
     child:wait("return require('copydesk.client').status() == 'ready'", 'the second daemon')
     contains(child:told(), 'started again (1 of 2)', 'what is told')
     child:prompt("say('back again in ' .. session) finish()")
@@ -326,7 +332,7 @@ function tests.the_conversation_is_shown_and_hidden_and_outlives_its_buffer()
     child:lua("vim.api.nvim_buf_delete(vim.fn.bufnr('copydesk://chat'), { force = true })")
     child:command('CopydeskChat')
     child:wait_chat('kept')
-    equal(child:lua("return vim.bo.filetype"), 'copydesk', 'the focus')
+    equal(child:lua('return vim.bo.filetype'), 'copydesk', 'the focus')
   end)
 end
 

@@ -30,14 +30,11 @@ local STORY = [[
 function tests.one_undo_takes_back_one_edit_and_the_typing_survives()
   with('one\ntwo\nthree\n', function(child)
     child:type('Otyped<Esc>')
-    child:prompt(
-      STORY
-        .. [[
+    child:prompt(STORY .. [[
       local result = edit(uri, documents[uri].version, { replace(1, 0, 3, 'ONE\nand'), replace(3, 0, 5, 'THREE') })
       say(tostring(result.applied) .. ' ' .. documents[uri].text:gsub('\n', '|'))
       finish()
-    ]]
-    )
+    ]])
     -- The change is told before the answer: the daemon need not wait.
     child:wait_chat('true typed|ONE|and|two|THREE|')
     equal(child:lines(), { 'typed', 'ONE', 'and', 'two', 'THREE' }, 'the edit')
@@ -50,17 +47,14 @@ end
 
 function tests.r6_2_a_stale_edit_is_refused_with_a_reason()
   with('one\n', function(child)
-    child:prompt(
-      STORY
-        .. [[
+    child:prompt(STORY .. [[
       local old = documents[uri].version
       say('ready')
       wait(function() return documents[uri].version > old end)
       local result = edit(uri, old, { replace(0, 0, 3, 'LOST') })
       say(tostring(result.applied) .. ': ' .. result.failureReason)
       finish()
-    ]]
-    )
+    ]])
     child:wait_chat('ready')
     child:type('Onewer<Esc>')
     child:wait_chat('false: file://')
@@ -72,9 +66,7 @@ end
 function tests.several_documents_are_edited_all_or_none()
   with('one\n', function(child)
     child:command('edit b.txt | setlocal nomodifiable | edit a.txt')
-    child:prompt(
-      STORY
-        .. [[
+    child:prompt(STORY .. [[
       wait(function() return vim.tbl_count(documents) == 2 end)
       local function both()
         local changes = {}
@@ -90,8 +82,7 @@ function tests.several_documents_are_edited_all_or_none()
       result = both()
       say('\nthen ' .. tostring(result.applied) .. ' ' .. tostring(result.failureReason))
       finish()
-    ]]
-    )
+    ]])
     child:wait_chat("'modifiable' is off")
     equal(child:lines(), { 'one' }, 'nothing was done')
     child:lua("vim.bo[vim.fn.bufnr('b.txt')].modifiable = true")
@@ -99,16 +90,18 @@ function tests.several_documents_are_edited_all_or_none()
     child:wait_chat('then true nil')
     equal({ child:lines(), child:lines(child:lua("return vim.fn.bufnr('b.txt')")) }, { { 'Xone' }, { 'Xtwo' } }, 'both')
     child:type('u')
-    equal({ child:lines(), child:lines(child:lua("return vim.fn.bufnr('b.txt')")) }, { { 'one' }, { 'Xtwo' } }, 'one undo a buffer')
+    equal(
+      { child:lines(), child:lines(child:lua("return vim.fn.bufnr('b.txt')")) },
+      { { 'one' }, { 'Xtwo' } },
+      'one undo a buffer'
+    )
   end, { ['b.txt'] = 'two\n' })
 end
 
 function tests.an_edit_that_fails_half_way_is_taken_back()
   with('one\ntwo\n', function(child)
     child:type('Otyped<Esc>')
-    child:prompt(
-      STORY
-        .. [[
+    child:prompt(STORY .. [[
       local other = uri:gsub('a.txt$', 'b.txt')
       wait(function() return documents[other] end)
       local broken = replace(1, 0, 3, 'ONE')
@@ -119,8 +112,7 @@ function tests.an_edit_that_fails_half_way_is_taken_back()
       } } })
       say('applied ' .. tostring(result.applied))
       finish()
-    ]]
-    )
+    ]])
     child:command('split b.txt')
     child:wait_chat('applied false')
     equal(child:lines(), { 'other' }, 'the other document')
@@ -134,7 +126,9 @@ end
 function tests.a_hidden_buffer_is_edited_as_one_undo_step()
   with('one\n', function(child)
     child:command('set hidden | edit b.txt')
-    child:prompt(STORY .. "say(tostring(edit(uri, documents[uri].version, { replace(0, 0, 3, 'ONE') }).applied)) finish()")
+    child:prompt(
+      STORY .. "say(tostring(edit(uri, documents[uri].version, { replace(0, 0, 3, 'ONE') }).applied)) finish()"
+    )
     child:wait_chat('true')
     child:command('edit a.txt')
     equal(child:lines(), { 'ONE' }, 'the edit')
@@ -146,17 +140,14 @@ end
 function tests.an_edit_in_insert_mode_keeps_the_cursor_and_is_a_step_of_its_own()
   with('one\ntwo\nthree\n', function(child)
     child:type('jAabc')
-    child:prompt(
-      STORY
-        .. [[
+    child:prompt(STORY .. [[
       wait(function() return documents[uri].text:find('twoabc') end)
       local result = edit(uri, documents[uri].version, { replace(0, 0, 0, 'NEW\n'), replace(2, 0, 5, 'THREE') })
       say('edited ' .. tostring(result.applied))
       wait(function() return documents[uri].text:find('def') end)
       say(' seen')
       finish()
-    ]]
-    )
+    ]])
     child:wait_chat('edited true')
     equal(child:mode(), 'i', 'still in Insert mode')
     child:type('def')
@@ -178,9 +169,7 @@ function tests.r6_2_all_typing_survives_edits_between_some_hundred_key_strokes()
   end
   with(table.concat(lines, '\n') .. '\nhere: \n', function(child)
     child:type('GA')
-    child:prompt(
-      STORY
-        .. [[
+    child:prompt(STORY .. [[
       local done, refused = 0, 0
       while done < 40 do
         -- Made for the text as it is known now; the user types on meanwhile.
@@ -198,8 +187,7 @@ function tests.r6_2_all_typing_survives_edits_between_some_hundred_key_strokes()
       end
       say(('done after %d refusals'):format(refused))
       finish()
-    ]]
-    )
+    ]])
     local typed = {}
     local number = 0
     -- As long as the agent works, and no less than 400 keys.
@@ -218,9 +206,13 @@ function tests.r6_2_all_typing_survives_edits_between_some_hundred_key_strokes()
     local above, marked = 0, 0
     for _, line in ipairs(text) do
       above = above + (line == 'above' and 1 or 0)
-      marked = marked + select(2, line:gsub('^agent line %d+(!+)$', function(marks)
-        return (' '):rep(#marks)
-      end))
+      marked = marked
+        + select(
+          2,
+          line:gsub('^agent line %d+(!+)$', function(marks)
+            return (' '):rep(#marks)
+          end)
+        )
     end
     equal({ above, marked }, { 20, 10 }, 'every edit is there, once')
     -- All the way back and forth: the undo steps of both fit together.
@@ -233,9 +225,7 @@ end
 
 function tests.c30_typing_while_an_ask_is_open_survives_and_the_edit_is_made_anew()
   with('one\ntwo\n', function(child)
-    child:prompt(
-      STORY
-        .. [[
+    child:prompt(STORY .. [[
       local version = documents[uri].version
       local answer = await(ask({ toolCallId = 'c1', title = 'Edit', content = {
         { type = 'diff', path = '/a.txt', oldText = 'two\n', newText = 'TWO\n' } } }))
@@ -245,8 +235,7 @@ function tests.c30_typing_while_an_ask_is_open_survives_and_the_edit_is_made_ane
       result = edit(uri, documents[uri].version, { replace(2, 0, 3, 'TWO') })
       say(', then ' .. tostring(result.applied))
       finish()
-    ]]
-    )
+    ]])
     child:menu(1)
     child:type('Oabove<Esc>')
     child:pick(1, 'Allow')

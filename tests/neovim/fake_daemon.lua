@@ -142,7 +142,8 @@ local offer = vim.env.FAKE_OFFER and vim.json.decode(vim.env.FAKE_OFFER)
     methods = {},
   }
 
-local modes = { currentModeId = 'build', availableModes = { { id = 'build', name = 'Build' }, { id = 'plan', name = 'Plan' } } }
+local modes =
+  { currentModeId = 'build', availableModes = { { id = 'build', name = 'Build' }, { id = 'plan', name = 'Plan' } } }
 local options = {
   {
     id = 'model',
@@ -150,7 +151,9 @@ local options = {
     category = 'model',
     type = 'select',
     currentValue = 'a/one',
-    options = { { group = 'a', name = 'A', options = { { value = 'a/one', name = 'One' }, { value = 'a/two', name = 'Two' } } } },
+    options = {
+      { group = 'a', name = 'A', options = { { value = 'a/one', name = 'One' }, { value = 'a/two', name = 'Two' } } },
+    },
   },
 }
 local sessions = 0

@@ -21,13 +21,11 @@ end
 ---@return string
 local function ask(child, method, params)
   child:command('CopydeskNew')
-  child:prompt(
-      ([[
+  child:prompt(([[
     local result, err = request(%q, vim.json.decode(%q))
     say(err and 'error ' .. vim.json.encode(err) or 'result ' .. vim.inspect(result):gsub('%%s+', ' ') .. ' end')
     finish()
-  ]]):format(method, vim.json.encode(params))
-  )
+  ]]):format(method, vim.json.encode(params)))
   child:wait("return not require('copydesk.session').running()", 'the answer')
   child:wait_chat(' end')
   return (child:chat():gsub('^.*result ', ''))
@@ -41,34 +39,39 @@ local function uri(child, name)
 end
 
 function tests.save_writes_with_autocommands_and_tells_what_it_could_not()
-  with({ ['a.txt'] = 'a\n', ['b.txt'] = 'b\n', ['c.txt'] = 'c\n', ['d.txt'] = 'd\n', ['e.txt'] = 'e\n' }, function(child)
-    child:command('set hidden confirm')
-    child:lua([[vim.api.nvim_create_autocmd('BufWritePre', { pattern = 'a.txt', callback = function()
+  with(
+    { ['a.txt'] = 'a\n', ['b.txt'] = 'b\n', ['c.txt'] = 'c\n', ['d.txt'] = 'd\n', ['e.txt'] = 'e\n' },
+    function(child)
+      child:command('set hidden confirm')
+      child:lua([[vim.api.nvim_create_autocmd('BufWritePre', { pattern = 'a.txt', callback = function()
       vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'formatted' }) end })]])
-    child:lua([[vim.api.nvim_create_autocmd('BufWritePre', { pattern = 'd.txt', callback = function() error('no formatter') end })]])
-    for _, name in ipairs({ 'a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt' }) do
-      child:command('edit ' .. name)
-      child:type('ityped <Esc>')
+      child:lua(
+        [[vim.api.nvim_create_autocmd('BufWritePre', { pattern = 'd.txt', callback = function() error('no formatter') end })]]
+      )
+      for _, name in ipairs({ 'a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt' }) do
+        child:command('edit ' .. name)
+        child:type('ityped <Esc>')
+      end
+      child:lua("vim.bo[vim.fn.bufnr('b.txt')].readonly = true")
+      -- The daemon must have seen the buffers before something else writes.
+      ask(child, '_copydesk/save', { uris = {} })
+      harness.write(child.workspace .. '/c.txt', 'written by something else\n')
+      local names = { 'a.txt', 'b.txt', 'c.txt', 'd.txt', 'none.txt' }
+      local answer = ask(child, '_copydesk/save', {
+        uris = vim.tbl_map(function(name)
+          return uri(child, name)
+        end, names),
+      })
+      contains(answer, 'the buffer is read-only', 'a read-only buffer')
+      contains(answer, 'the file was changed on the disk by something else', 'a file that has changed')
+      contains(answer, 'no formatter', 'a failing autocommand')
+      equal(select(2, answer:gsub('reason = ', '')), 3, 'how many could not be saved')
+      equal(harness.read(child.workspace .. '/a.txt'), 'typed a\nformatted\n', 'a.txt')
+      equal(harness.read(child.workspace .. '/c.txt'), 'written by something else\n', 'c.txt')
+      equal(harness.read(child.workspace .. '/e.txt'), 'e\n', 'what was not named is not saved')
+      equal(child:lua('return vim.o.confirm'), true, "'confirm' is as it was")
     end
-    child:lua("vim.bo[vim.fn.bufnr('b.txt')].readonly = true")
-    -- The daemon must have seen the buffers before something else writes.
-    ask(child, '_copydesk/save', { uris = {} })
-    harness.write(child.workspace .. '/c.txt', 'written by something else\n')
-    local names = { 'a.txt', 'b.txt', 'c.txt', 'd.txt', 'none.txt' }
-    local answer = ask(child, '_copydesk/save', {
-      uris = vim.tbl_map(function(name)
-        return uri(child, name)
-      end, names),
-    })
-    contains(answer, "the buffer is read-only", 'a read-only buffer')
-    contains(answer, 'the file was changed on the disk by something else', 'a file that has changed')
-    contains(answer, 'no formatter', 'a failing autocommand')
-    equal(select(2, answer:gsub('reason = ', '')), 3, 'how many could not be saved')
-    equal(harness.read(child.workspace .. '/a.txt'), 'typed a\nformatted\n', 'a.txt')
-    equal(harness.read(child.workspace .. '/c.txt'), 'written by something else\n', 'c.txt')
-    equal(harness.read(child.workspace .. '/e.txt'), 'e\n', 'what was not named is not saved')
-    equal(child:lua("return vim.o.confirm"), true, "'confirm' is as it was")
-  end)
+  )
 end
 
 function tests.save_of_a_new_file_never_overwrites_one_that_appeared()
@@ -123,12 +126,10 @@ function tests.r6_3_files_changed_reads_clean_buffers_again_and_leaves_others()
     equal(child:lines(child:lua("return vim.fn.bufnr('dirty.txt')")), { 'typed one' }, 'left alone')
     child:type('uu')
     equal(child:lines(), { 'one', 'two', 'three' }, 'the undo history')
-    child:prompt(
-      [[
+    child:prompt([[
       for uri, document in pairs(documents) do if uri:match('clean') then say('open as ' .. document.text:gsub('\n', '|')) end end
       finish()
-    ]]
-    )
+    ]])
     child:wait_chat('open as one|two|three|')
   end)
 end
@@ -229,18 +230,21 @@ function tests.c97_late_diagnostics_of_an_old_version_are_not_given()
     diagnostics(child, version(child))
     child:lua("_G.server.hold = true; vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, -1, false, { 'good' })")
     local old = version(child) - 1
-    child:prompt(
-      ([[
+    child:prompt(([[
       local result = request('_copydesk/diagnostics', { documents = { { uri = %q, version = %d } }, waitMs = 20000 })
       say(vim.inspect(result):gsub('%%s+', ' '))
       finish()
-    ]]):format(uri(child, 'a.txt'), version(child))
-    )
+    ]]):format(uri(child, 'a.txt'), version(child)))
     child:wait('return _G.server.version == ...', 'the change', version(child))
-    child:lua('_G.server.publish(_G.server.uri, ..., { { range = { start = { line = 0, character = 0 }, '
-      .. "['end'] = { line = 0, character = 1 } }, message = 'stale' } })", old)
+    child:lua(
+      '_G.server.publish(_G.server.uri, ..., { { range = { start = { line = 0, character = 0 }, '
+        .. "['end'] = { line = 0, character = 1 } }, message = 'stale' } })",
+      old
+    )
     child:lua('_G.server.publish(_G.server.uri, ...)', version(child))
-    child:wait_chat(('diagnostics = {}, state = "ready", uri = "%s", version = %d }'):format(uri(child, 'a.txt'), version(child)))
+    child:wait_chat(
+      ('diagnostics = {}, state = "ready", uri = "%s", version = %d }'):format(uri(child, 'a.txt'), version(child))
+    )
     assert(not child:chat():find('stale', 1, true), 'an old problem was given')
   end)
 end
@@ -252,13 +256,11 @@ function tests.r17_2_what_does_not_come_in_time_is_not_ready_and_the_editor_goes
     contains(diagnostics(child, version(child), 50), 'state = "not_ready"', 'in time')
     contains(diagnostics(child, version(child), 0), 'state = "not_ready"', 'at once')
     child:lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('a.txt'))")
-    child:prompt(
-      ([[
+    child:prompt(([[
       local id = start('_copydesk/diagnostics', { documents = { { uri = %q, version = %d } }, waitMs = 600000 })
       say('asked')
       finish()
-    ]]):format(uri(child, 'a.txt'), version(child))
-    )
+    ]]):format(uri(child, 'a.txt'), version(child)))
     child:wait_chat('asked')
     child:type('A and more<Esc>')
     equal(child:lines(), { 'good and more' }, 'typing goes on')

@@ -315,7 +315,9 @@ function start()
   local options = config.get()
   local program = options.cmd[1]
   if vim.fn.executable(program) == 0 then
-    fail(('`%s` was not found. Install it, or set the option `cmd` of setup(); see :checkhealth copydesk.'):format(program))
+    fail(
+      ('`%s` was not found. Install it, or set the option `cmd` of setup(); see :checkhealth copydesk.'):format(program)
+    )
     return
   end
   state.root = config.root()

@@ -186,8 +186,7 @@ local function pull(question)
       local version = vim.lsp.util.buf_versions[question.buffer]
       client:request(PULL, { textDocument = { uri = vim.uri_from_bufnr(question.buffer) } }, function(err, result)
         if not err and result and result.items then
-          question.pulled[client.id] =
-            { version = version, items = result.items, encoding = client.offset_encoding }
+          question.pulled[client.id] = { version = version, items = result.items, encoding = client.offset_encoding }
         else
           question.pulled[client.id] = nil
         end

@@ -37,7 +37,11 @@ function M.open()
   vim.cmd.split(vim.fn.fnameescape(path))
   vim.bo.autoread = true
   vim.cmd.normal({ 'G', bang = true })
-  vim.api.nvim_echo({ { 'What the daemon writes to its error stream is in ' .. vim.lsp.log.get_filename() } }, false, {})
+  vim.api.nvim_echo(
+    { { 'What the daemon writes to its error stream is in ' .. vim.lsp.log.get_filename() } },
+    false,
+    {}
+  )
 end
 
 return M

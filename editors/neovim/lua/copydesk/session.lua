@@ -128,8 +128,10 @@ local function blocks(text, contexts)
       if context.uri then
         content[#content + 1] = { type = 'resource_link', uri = context.uri, name = context.name }
       end
-      content[#content + 1] =
-        { type = 'text', text = context.name .. ':\n' .. table.concat(chat.fence(context.text, context.filetype), '\n') }
+      content[#content + 1] = {
+        type = 'text',
+        text = context.name .. ':\n' .. table.concat(chat.fence(context.text, context.filetype), '\n'),
+      }
     end
   end
   return content

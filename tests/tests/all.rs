@@ -1,0 +1,5 @@
+//! The one binary of the end-to-end tests: a module for each door that they come in by.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "all/neovim.rs"]
+mod neovim;

