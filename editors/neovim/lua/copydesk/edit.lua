@@ -49,6 +49,8 @@ local function check(changes)
     vim.fn.bufload(buffer)
     local version = vim.lsp.util.buf_versions[buffer]
     if versioned and version ~= document.version then
+      -- Told before the refusal, so that the next try is for the text as it is.
+      flush(buffer)
       return nil,
         ('%s has changed: the edit is for version %d, this is version %d'):format(
           document.uri,
