@@ -1,1 +1,253 @@
-//! placeholder
+//! Stored entries to the conversation that a model is sent. Whatever was stored, and wherever it was cut off, the result is valid for every provider
+//! (R2.1). It changes nothing that is stored, and asks nobody.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde_json::{Value, json};
+
+use crate::ids::{CallId, MessageId, Millis};
+use crate::message::{Entry, Finish, ModelRef, PromptPart, ToolResult, ToolStatus, TurnEnd, Usage};
+use crate::ports::{AssistantBlock, ModelMessage, ResultBlock};
+
+/// The longest name of a tool that providers take, in characters.
+const NAME_LIMIT: usize = 64;
+
+/// Stands where a conversation would begin or end with the assistant.
+const GO_ON: &str = "Continue.";
+
+/// What a call is told that has no result.
+const INTERRUPTED: &str = "This call was cancelled or interrupted before it gave a result. It may have taken effect in part: check before you repeat it.";
+
+const NO_OUTPUT: &str = "(no output)";
+
+/// The conversation as the model in use may be sent it. Signatures of another model's reasoning are left out: providers refuse them.
+///
+/// The same entries always give the same messages, and more entries only add to them, as long as the last of them is not the assistant's.
+pub fn conversation(entries: &[Entry], model: &ModelRef) -> Vec<ModelMessage> {
+    let mut results = results_by_call(entries);
+    let mut ids = BTreeSet::new();
+    let mut messages = Vec::new();
+    for item in items(entries) {
+        match item {
+            Item::User(parts) => push_user(&mut messages, &user_text(parts)),
+            Item::Step(step) => push_step(&mut messages, step, model, &mut results, &mut ids),
+        }
+    }
+    if !matches!(messages.first(), Some(ModelMessage::User(_))) {
+        messages.insert(0, ModelMessage::User(GO_ON.to_owned()));
+    }
+    if matches!(messages.last(), Some(ModelMessage::Assistant(_))) {
+        messages.push(ModelMessage::User(GO_ON.to_owned()));
+    }
+    messages
+}
+
+/// Adds to the user's side at the end of the conversation, e.g. a note of this request alone.
+pub fn push_user(messages: &mut Vec<ModelMessage>, text: &str) {
+    if text.trim().is_empty() {
+        return;
+    }
+    if let Some(ModelMessage::User(last)) = messages.last_mut() {
+        last.push_str("\n\n");
+        last.push_str(text);
+    } else {
+        messages.push(ModelMessage::User(text.to_owned()));
+    }
+}
+
+/// What ends a turn that the daemon did not see the end of (R12.4): a result for each call without one, then the ends of step and turn. Empty where
+/// nothing is open.
+pub fn close_interrupted(entries: &[Entry], at: Millis) -> Vec<Entry> {
+    let mut open_step: Option<&MessageId> = None;
+    let mut open_turn = false;
+    let mut unanswered: Vec<&CallId> = Vec::new();
+    for entry in entries {
+        match entry {
+            Entry::User { .. } => open_turn = true,
+            Entry::StepStarted { message, .. } => {
+                open_step = Some(message);
+                open_turn = true;
+            }
+            Entry::ToolCall { call, .. } => unanswered.push(call),
+            Entry::ToolResult { call, .. } => unanswered.retain(|id| *id != call),
+            Entry::StepEnded { .. } => open_step = None,
+            Entry::TurnEnded { .. } => open_turn = false,
+            Entry::Text { .. }
+            | Entry::Reasoning { .. }
+            | Entry::Chosen { .. }
+            | Entry::Todos { .. }
+            | Entry::Titled { .. } => {}
+        }
+    }
+    let result = |call: &CallId| Entry::ToolResult { call: call.clone(), at, result: interrupted_result() };
+    let mut closing: Vec<Entry> = unanswered.into_iter().map(result).collect();
+    if let Some(message) = open_step {
+        closing.push(Entry::StepEnded {
+            message: message.clone(),
+            at,
+            usage: Usage::default(),
+            finish: Finish::Cancelled,
+        });
+    }
+    if open_turn {
+        closing.push(Entry::TurnEnded { at, reason: TurnEnd::Cancelled });
+    }
+    closing
+}
+
+/// The result of a call that gave none.
+pub fn interrupted_result() -> ToolResult {
+    ToolResult {
+        status: ToolStatus::Cancelled,
+        text: INTERRUPTED.to_owned(),
+        title: "Cancelled".to_owned(),
+        diffs: Vec::new(),
+        seen: Vec::new(),
+        metadata: Value::Null,
+    }
+}
+
+enum Item<'a> {
+    User(&'a [PromptPart]),
+    Step(Step<'a>),
+}
+
+struct Step<'a> {
+    model: Option<&'a ModelRef>,
+    entries: Vec<&'a Entry>,
+}
+
+/// Users and steps in their order. What belongs to a step stands in it even where a steering prompt was stored in between.
+fn items(entries: &[Entry]) -> Vec<Item<'_>> {
+    let mut items = Vec::new();
+    let mut steps: BTreeMap<&MessageId, usize> = BTreeMap::new();
+    for entry in entries {
+        match entry {
+            Entry::User { parts, .. } => items.push(Item::User(parts)),
+            Entry::StepStarted { message, model, .. } => {
+                steps.insert(message, items.len());
+                items.push(Item::Step(Step { model: Some(model), entries: Vec::new() }));
+            }
+            Entry::Text { message, .. } | Entry::Reasoning { message, .. } | Entry::ToolCall { message, .. } => {
+                let index = *steps.entry(message).or_insert_with(|| {
+                    // Its start was damaged and skipped (R2.5).
+                    items.push(Item::Step(Step { model: None, entries: Vec::new() }));
+                    items.len() - 1
+                });
+                if let Item::Step(step) = &mut items[index] {
+                    step.entries.push(entry);
+                }
+            }
+            Entry::ToolResult { .. }
+            | Entry::StepEnded { .. }
+            | Entry::TurnEnded { .. }
+            | Entry::Chosen { .. }
+            | Entry::Todos { .. }
+            | Entry::Titled { .. } => {}
+        }
+    }
+    items
+}
+
+fn results_by_call(entries: &[Entry]) -> BTreeMap<&CallId, VecDeque<&ToolResult>> {
+    let mut results = BTreeMap::<_, VecDeque<_>>::new();
+    for entry in entries {
+        if let Entry::ToolResult { call, result, .. } = entry {
+            results.entry(call).or_default().push_back(result);
+        }
+    }
+    results
+}
+
+fn push_step(
+    messages: &mut Vec<ModelMessage>,
+    step: Step<'_>,
+    model: &ModelRef,
+    results: &mut BTreeMap<&CallId, VecDeque<&ToolResult>>,
+    ids: &mut BTreeSet<String>,
+) {
+    let same_model = step.model == Some(model);
+    let mut blocks = Vec::new();
+    let mut answers = Vec::new();
+    for entry in step.entries {
+        match entry {
+            Entry::Text { text, .. } if !text.trim().is_empty() => blocks.push(AssistantBlock::Text(text.clone())),
+            Entry::Reasoning { text, signature, .. } => {
+                let signature = signature.clone().filter(|_| same_model);
+                if signature.is_some() || !text.trim().is_empty() {
+                    blocks.push(AssistantBlock::Reasoning { text: text.clone(), signature });
+                }
+            }
+            Entry::ToolCall { call, name, input, .. } => {
+                let id = unique_id(call, ids);
+                let result = results.get_mut(call).and_then(VecDeque::pop_front);
+                blocks.push(AssistantBlock::Call { id: id.clone(), name: valid_name(name), input: object(input) });
+                answers.push(answer(id, result));
+            }
+            _ => {}
+        }
+    }
+    // Thinking alone is no message: providers refuse it, and it was cut off.
+    if blocks.iter().all(|block| matches!(block, AssistantBlock::Reasoning { .. })) {
+        return;
+    }
+    match messages.last_mut() {
+        Some(ModelMessage::Assistant(last)) => last.extend(blocks),
+        _ => messages.push(ModelMessage::Assistant(blocks)),
+    }
+    if !answers.is_empty() {
+        messages.push(ModelMessage::Results(answers));
+    }
+}
+
+fn answer(id: String, result: Option<&ToolResult>) -> ResultBlock {
+    match result {
+        Some(result) => ResultBlock {
+            id,
+            text: if result.text.trim().is_empty() { NO_OUTPUT.to_owned() } else { result.text.clone() },
+            is_error: result.status != ToolStatus::Completed,
+        },
+        None => ResultBlock { id, text: INTERRUPTED.to_owned(), is_error: true },
+    }
+}
+
+/// The id itself where it can be used; ours always can, those of an old or damaged store may not.
+fn unique_id(call: &CallId, ids: &mut BTreeSet<String>) -> String {
+    let id: String = call.as_str().chars().map(|c| if is_name_char(c) { c } else { '_' }).collect();
+    let base = if id.is_empty() { "call" } else { &id };
+    let mut unique = base.to_owned();
+    let mut count = 1;
+    while !ids.insert(unique.clone()) {
+        count += 1;
+        unique = format!("{base}_{count}");
+    }
+    unique
+}
+
+/// Models invent names that providers do not take back, e.g. `functions.read`.
+fn valid_name(name: &str) -> String {
+    let name: String = name.chars().map(|c| if is_name_char(c) { c } else { '_' }).take(NAME_LIMIT).collect();
+    if name.is_empty() { "unknown".to_owned() } else { name }
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
+}
+
+fn object(input: &Value) -> Value {
+    if input.is_object() { input.clone() } else { json!({ "value": input }) }
+}
+
+fn user_text(parts: &[PromptPart]) -> String {
+    let text = |part: &PromptPart| match part {
+        PromptPart::Text { text } => text.clone(),
+        PromptPart::Link { uri, name } => format!("The user points at {name}: {uri}"),
+        PromptPart::Resource { uri, text } => format!("<resource uri=\"{uri}\">\n{text}\n</resource>"),
+    };
+    let texts: Vec<String> = parts.iter().map(text).filter(|text| !text.trim().is_empty()).collect();
+    texts.join("\n\n")
+}
+
+#[cfg(test)]
+#[path = "history_tests.rs"]
+mod tests;

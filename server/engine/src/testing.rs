@@ -8,7 +8,7 @@ mod toys;
 
 pub use client::{FakeClient, PendingAsk, Recorded};
 pub use model::{FakeModel, ModelPlayer, Reply, ScriptedModel};
-pub use strict::check_request;
+pub use strict::{check_messages, check_request};
 pub use surroundings::{
     DiskFiles, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSecrets, FakeShell, MemoryStore,
 };

@@ -23,7 +23,8 @@ pub fn check_request(request: &ModelRequest) -> Result<(), String> {
     check_messages(&request.messages)
 }
 
-fn check_messages(messages: &[ModelMessage]) -> Result<(), String> {
+/// The messages alone.
+pub fn check_messages(messages: &[ModelMessage]) -> Result<(), String> {
     match messages.first() {
         Some(ModelMessage::User(_)) => {}
         Some(_) => return Err("the first message is not the user's".to_owned()),

@@ -1,0 +1,242 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::ids::PartId;
+use crate::testing::check_messages;
+
+fn model(name: &str) -> ModelRef {
+    ModelRef { provider: "p".to_owned(), model: name.to_owned() }
+}
+
+fn msg(id: u8) -> MessageId {
+    MessageId::new(format!("m{id}"))
+}
+
+fn user(text: &str) -> Entry {
+    let parts = vec![PromptPart::Text { text: text.to_owned() }];
+    Entry::User { message: msg(0), at: Millis(0), agent: "build".to_owned(), parts }
+}
+
+fn started(id: u8, by: &str) -> Entry {
+    Entry::StepStarted { message: msg(id), at: Millis(0), agent: "build".to_owned(), model: model(by) }
+}
+
+fn text(id: u8, text: &str) -> Entry {
+    Entry::Text { message: msg(id), part: PartId::new("t"), text: text.to_owned() }
+}
+
+fn reasoning(id: u8, text: &str, signature: Option<&str>) -> Entry {
+    Entry::Reasoning {
+        message: msg(id),
+        part: PartId::new("r"),
+        text: text.to_owned(),
+        signature: signature.map(str::to_owned),
+    }
+}
+
+fn call(id: u8, call: &str, name: &str, input: Value) -> Entry {
+    Entry::ToolCall { message: msg(id), call: CallId::new(call), provider_id: None, name: name.to_owned(), input }
+}
+
+fn result(call: &str, text: &str, status: ToolStatus) -> Entry {
+    let result = ToolResult { status, text: text.to_owned(), ..interrupted_result() };
+    Entry::ToolResult { call: CallId::new(call), at: Millis(0), result }
+}
+
+fn ended(id: u8) -> Entry {
+    Entry::StepEnded { message: msg(id), at: Millis(0), usage: Usage::default(), finish: Finish::Stop }
+}
+
+/// The conversation in one line a block.
+fn show(entries: &[Entry]) -> String {
+    let messages = conversation(entries, &model("a"));
+    check_messages(&messages).unwrap();
+    let mut out = String::new();
+    for message in messages {
+        match message {
+            ModelMessage::User(text) => out.push_str(&format!("user: {text:?}\n")),
+            ModelMessage::Assistant(blocks) => {
+                for block in blocks {
+                    let line = match block {
+                        AssistantBlock::Text(text) => format!("  text: {text:?}\n"),
+                        AssistantBlock::Reasoning { text, signature } => format!("  thinks: {text:?} {signature:?}\n"),
+                        AssistantBlock::Call { id, name, input } => format!("  call {id}: {name} {input}\n"),
+                    };
+                    out.push_str(&line);
+                }
+            }
+            ModelMessage::Results(results) => {
+                for ResultBlock { id, text, is_error } in results {
+                    let text: String = text.chars().take(24).collect();
+                    out.push_str(&format!("  result {id}: {text:?}{}\n", if is_error { " (error)" } else { "" }));
+                }
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn r2_1_each_call_has_one_result_directly_after_it() {
+    let entries = [
+        user("go"),
+        started(1, "a"),
+        text(1, "I look."),
+        call(1, "c1", "read", json!({"path": "x"})),
+        call(1, "c2", "read", json!({})),
+        user("and this"),
+        result("orphan", "nobody asked", ToolStatus::Completed),
+        result("c1", "one", ToolStatus::Completed),
+        result("c1", "one again", ToolStatus::Completed),
+        started(2, "a"),
+    ];
+    insta::assert_snapshot!(show(&entries), @r#"
+    user: "go"
+      text: "I look."
+      call c1: read {"path":"x"}
+      call c2: read {}
+      result c1: "one"
+      result c2: "This call was cancelled " (error)
+    user: "and this"
+    "#);
+}
+
+#[test]
+fn r2_1_empty_and_foreign_things_are_left_out_or_made_valid() {
+    let entries = [
+        started(1, "b"),
+        reasoning(1, "hm", Some("sig of b")),
+        reasoning(1, " ", Some("sig of b")),
+        text(1, " \n"),
+        call(1, "", "functions.read", json!("{\"path\":")),
+        result("", " ", ToolStatus::Completed),
+        ended(1),
+        user(" "),
+        user("a"),
+        user("b"),
+        started(2, "a"),
+        reasoning(2, "only thought", None),
+        started(3, "a"),
+        reasoning(3, "so", Some("sig of a")),
+        text(3, "partial"),
+        started(4, "a"),
+        text(4, "answer"),
+        ended(4),
+    ];
+    insta::assert_snapshot!(show(&entries), @r#"
+    user: "Continue."
+      thinks: "hm" None
+      call call: functions_read {"value":"{\"path\":"}
+      result call: "(no output)"
+    user: "a\n\nb"
+      thinks: "so" Some("sig of a")
+      text: "partial"
+      text: "answer"
+    user: "Continue."
+    "#);
+}
+
+#[test]
+fn c87_equal_and_empty_ids_become_unique_and_keep_their_results() {
+    let entries = [
+        user("go"),
+        started(1, "a"),
+        call(1, "call_1", "x", json!({})),
+        call(1, "call_1", "y", json!({})),
+        call(1, "", "z", json!({})),
+        result("call_1", "of x", ToolStatus::Completed),
+        result("call_1", "of y", ToolStatus::Completed),
+        result("", "of z", ToolStatus::Completed),
+        started(2, "a"),
+        call(2, "call_1", "w", json!({})),
+        result("call_1", "of w", ToolStatus::Failed),
+    ];
+    insta::assert_snapshot!(show(&entries), @r#"
+    user: "go"
+      call call_1: x {}
+      call call_1_2: y {}
+      call call: z {}
+      result call_1: "of x"
+      result call_1_2: "of y"
+      result call: "of z"
+      call call_1_3: w {}
+      result call_1_3: "of w" (error)
+    "#);
+}
+
+#[test]
+fn r12_4_an_interrupted_turn_is_closed_with_what_is_missing() {
+    let open = [user("go"), started(1, "a"), call(1, "c1", "x", json!({})), call(1, "c2", "y", json!({}))];
+    let answered = [&open[..], &[result("c1", "ok", ToolStatus::Completed)]].concat();
+    let closing = close_interrupted(&answered, Millis(9));
+    assert_eq!(
+        closing,
+        vec![
+            Entry::ToolResult { call: CallId::new("c2"), at: Millis(9), result: interrupted_result() },
+            Entry::StepEnded { message: msg(1), at: Millis(9), usage: Usage::default(), finish: Finish::Cancelled },
+            Entry::TurnEnded { at: Millis(9), reason: TurnEnd::Cancelled },
+        ]
+    );
+    assert_eq!(close_interrupted(&[answered, closing].concat(), Millis(10)), vec![]);
+    assert_eq!(close_interrupted(&[], Millis(10)), vec![]);
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), Just(" \n".to_owned()), Just("é".to_owned()), "[a-z ]{1,8}"]
+}
+
+fn any_id() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        Just("call_1".to_owned()),
+        Just("call_1_2".to_owned()),
+        Just("a b".to_owned()),
+        "[a-c]"
+    ]
+}
+
+fn any_input() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        Just(json!("{\"cut")),
+        Just(json!([1])),
+        Just(json!(1.5)),
+        Just(json!({})),
+        Just(json!({"path": "x"}))
+    ]
+}
+
+fn any_entry() -> impl Strategy<Value = Entry> {
+    let name = prop_oneof![Just(String::new()), Just("ü".to_owned()), "[a-z.]{1,80}"];
+    prop_oneof![
+        any_text().prop_map(|text| user(&text)),
+        (0..4u8, prop_oneof![Just("a"), Just("b")]).prop_map(|(id, by)| started(id, by)),
+        (0..4u8, any_text()).prop_map(|(id, content)| text(id, &content)),
+        (0..4u8, any_text(), proptest::option::of(Just("sig")))
+            .prop_map(|(id, text, signature)| reasoning(id, &text, signature)),
+        (0..4u8, any_id(), name, any_input()).prop_map(|(id, of, name, input)| call(id, &of, &name, input)),
+        (any_id(), any_text(), prop_oneof![Just(ToolStatus::Completed), Just(ToolStatus::Failed)])
+            .prop_map(|(of, text, status)| result(&of, &text, status)),
+        (0..4u8).prop_map(ended),
+        Just(Entry::TurnEnded { at: Millis(0), reason: TurnEnd::Done }),
+        Just(Entry::Todos { todos: Vec::new() }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn r2_1_any_stored_history_is_valid(entries in proptest::collection::vec(any_entry(), 0..40)) {
+        let messages = conversation(&entries, &model("a"));
+        prop_assert_eq!(check_messages(&messages), Ok(()), "{:#?}", messages);
+    }
+
+    #[test]
+    fn r12_4_a_closed_history_is_closed_and_valid(entries in proptest::collection::vec(any_entry(), 0..40)) {
+        let all = [entries.clone(), close_interrupted(&entries, Millis(1))].concat();
+        prop_assert_eq!(close_interrupted(&all, Millis(2)), vec![]);
+        prop_assert_eq!(check_messages(&conversation(&all, &model("a"))), Ok(()));
+    }
+}
