@@ -1,1 +1,84 @@
-//! placeholder
+//! What the model is told before the conversation: who it is, where it is, and what the instruction files say; and the notes that single requests carry.
+//! Our own words stand in the Markdown files of `prompt/`. Reads files; keeps nothing.
+
+mod glob;
+mod instructions;
+
+use std::fmt::Write;
+
+use crate::agent::Agent;
+use crate::message::Entry;
+use crate::ports::Ports;
+use crate::tool::Facts;
+
+pub use instructions::{Instructions, read_instructions};
+
+const COPYDESK: &str = include_str!("prompt/copydesk.md");
+const PLAN: &str = include_str!("prompt/plan.md");
+const BUILD: &str = include_str!("prompt/build.md");
+
+/// Tells the model that the turn ends with this request.
+pub const LAST_STEP: &str = include_str!("prompt/last_step.md");
+
+const PLAN_AGENT: &str = "plan";
+
+/// What a run tells of its surroundings. Computed once a run, so that the system prompt is the same, byte for byte, in each of its steps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surroundings {
+    environment: String,
+    instructions: String,
+}
+
+impl Surroundings {
+    /// `problems` of the instructions are the caller's to tell.
+    pub fn new(environment: String, instructions: &Instructions) -> Self {
+        let mut text = String::new();
+        for file in &instructions.files {
+            let _ = write!(text, "\n\nInstructions from: {}\n{}", file.path, file.text.trim_end());
+        }
+        Self { environment, instructions: text }
+    }
+
+    pub fn system(&self, agent: &Agent) -> String {
+        let first = agent.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty()).unwrap_or(COPYDESK);
+        format!("{}\n\n{}{}", first.trim_end(), self.environment, self.instructions)
+    }
+}
+
+/// The block that names folder, roots, platform and date.
+pub fn environment(ports: &Ports, facts: &Facts, is_git: bool) -> String {
+    let mut text = String::from("<environment>\n");
+    let _ = writeln!(text, "Folder, the base of relative paths: {}", facts.folder);
+    if facts.worktree != facts.folder {
+        let _ = writeln!(text, "Root of the project: {}", facts.worktree);
+    }
+    if facts.roots.len() > 1 {
+        text.push_str("Roots of the workspace, by name:\n");
+        for root in &facts.roots {
+            let _ = writeln!(text, "- {}: {}", root.name(), root);
+        }
+    }
+    let _ = writeln!(text, "Git repository: {}", if is_git { "yes" } else { "no" });
+    let _ = writeln!(text, "Platform: {}", facts.platform);
+    let _ = writeln!(text, "Today: {}", ports.clock.today());
+    text.push_str("</environment>");
+    text
+}
+
+/// What the agent in force adds to the last user message: recomputed for each request, never stored.
+pub fn mode_note(agent: &str, entries: &[Entry]) -> Option<&'static str> {
+    if agent == PLAN_AGENT {
+        return Some(PLAN);
+    }
+    // Judged before the last prompt, so that the note stays the same in all steps that answer it.
+    let last_user = entries.iter().rposition(|entry| matches!(entry, Entry::User { .. }))?;
+    let before = entries[..last_user].iter().rev().find_map(|entry| match entry {
+        Entry::StepStarted { agent, .. } => Some(agent.as_str()),
+        _ => None,
+    });
+    (before == Some(PLAN_AGENT)).then_some(BUILD)
+}
+
+#[cfg(test)]
+#[path = "prompt_tests.rs"]
+mod tests;
