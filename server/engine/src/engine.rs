@@ -1,15 +1,40 @@
 //! The engine as the faces see it: sessions are opened here, and driven through their handles.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use copydesk_workspace::disk::FileKind;
 use copydesk_workspace::path::AbsPath;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
+use crate::config::{self, Config};
+use crate::history;
 use crate::ids::SessionId;
-use crate::ports::{Connection, Ports, StoreError};
-use crate::session::SessionHandle;
+use crate::message::Entry;
+use crate::ports::{Connection, Ports, SessionMeta, StoreError};
+use crate::registry::Registry;
+use crate::run::WIND_DOWN;
+use crate::session::{Actor, Context, Parts, SessionHandle};
+use crate::tool::Facts;
+
+/// How long the end of sessions is waited for: their runs' time to wind down, and a bit to store it.
+const SHUTDOWN_LIMIT: Duration = WIND_DOWN.saturating_add(Duration::from_secs(1));
 
 pub struct Engine {
-    _ports: Ports,
+    ports: Ports,
+    registry: Arc<Registry>,
+    sessions: Mutex<BTreeMap<SessionId, Open>>,
+    /// Fires when the engine ends; sessions have children of it.
+    closing: CancellationToken,
+    tasks: TaskTracker,
+}
+
+struct Open {
+    handle: SessionHandle,
+    closing: CancellationToken,
+    actor: tokio::task::JoinHandle<()>,
 }
 
 pub struct NewSession {
@@ -33,22 +58,197 @@ pub enum EngineError {
 
 impl Engine {
     pub fn new(ports: Ports) -> Arc<Self> {
-        Arc::new(Self { _ports: ports })
+        Self::with_registry(ports, Registry::builtin())
     }
 
-    /// Reads the configuration of the folder and opens the store. Problems of the configuration are told as notices and leave the rest in force.
+    pub fn with_registry(ports: Ports, registry: Registry) -> Arc<Self> {
+        Arc::new(Self {
+            ports,
+            registry: Arc::new(registry),
+            sessions: Mutex::default(),
+            closing: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        })
+    }
+
+    /// Reads the configuration of the folder and opens the store. Problems of the configuration are told as notices, once the face says that the client
+    /// knows the session (`SessionHandle::opened`), and leave the rest in force.
     pub async fn new_session(&self, new: NewSession) -> Result<SessionHandle, EngineError> {
-        let _ = new;
-        todo!()
+        let folder = new.folder.clone();
+        if !matches!(self.ports.files.stat(folder.clone()).await, Ok(stat) if stat.kind == FileKind::Directory) {
+            return Err(EngineError::NotAFolder(folder));
+        }
+        let mut roots = vec![folder.clone()];
+        for root in new.additional {
+            if !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+        let place = self.place(folder, roots).await;
+        let config = config::load(&self.ports, &place.facts).await;
+        self.start(place, config, new.connection).await
+    }
+
+    /// Opens a session that is stored, under its own id and in its own folder. A turn that was running when its daemon died is ended as cancelled (R12.4).
+    pub async fn load_session(&self, id: &SessionId, connection: Connection) -> Result<SessionHandle, EngineError> {
+        if let Ok(open) = self.session(id) {
+            return Ok(open);
+        }
+        let stored = self.ports.store.load(id.clone()).await?;
+        let closing = history::close_interrupted(&stored.entries, self.ports.clock.now());
+        if !closing.is_empty() {
+            self.ports.store.append(id.clone(), closing.clone()).await?;
+        }
+        let place = self.place(stored.meta.folder, stored.meta.roots).await;
+        let config = config::load(&self.ports, &place.facts).await;
+        self.open(id.clone(), place, config, connection, [stored.entries, closing].concat())
     }
 
     pub fn session(&self, id: &SessionId) -> Result<SessionHandle, EngineError> {
-        let _ = id;
-        todo!()
+        let sessions = self.lock();
+        sessions.get(id).map(|open| open.handle.clone()).ok_or_else(|| EngineError::UnknownSession(id.clone()))
     }
 
-    /// Cancels all turns and waits until their commands are gone, 2 s at most.
+    /// Ends the sessions of a connection that is gone: cancels their turns and waits until their commands are gone, 2 s and a bit at most.
+    pub async fn close_connection(&self, connection: &Connection) {
+        let closed: Vec<Open> = {
+            let mut sessions = self.lock();
+            let ids: Vec<_> = sessions
+                .iter()
+                .filter(|(_, open)| open.handle.belongs_to(connection))
+                .map(|(id, _)| id.clone())
+                .collect();
+            ids.iter().filter_map(|id| sessions.remove(id)).collect()
+        };
+        close(closed).await;
+    }
+
+    /// Cancels all turns and waits until their commands are gone, 2 s and a bit at most.
     pub async fn shutdown(&self) {
-        todo!()
+        self.closing.cancel();
+        let closed = std::mem::take(&mut *self.lock());
+        close(closed.into_values().collect()).await;
+        self.tasks.close();
+        // What is left are flushes, which bound themselves.
+        let _ = tokio::time::timeout(SHUTDOWN_LIMIT, self.tasks.wait()).await;
+    }
+
+    /// With a configuration made elsewhere.
+    pub(crate) async fn start(
+        &self,
+        place: Place,
+        config: Config,
+        connection: Connection,
+    ) -> Result<SessionHandle, EngineError> {
+        let id = SessionId::next(&*self.ports.ids);
+        let meta = SessionMeta {
+            id: id.clone(),
+            created: self.ports.clock.now(),
+            folder: place.facts.folder.clone(),
+            roots: place.facts.roots.clone(),
+        };
+        self.ports.store.create(meta).await?;
+        self.open(id, place, config, connection, Vec::new())
+    }
+
+    pub(crate) async fn place(&self, folder: AbsPath, roots: Vec<AbsPath>) -> Place {
+        let found = self.version_controlled(&folder).await;
+        let folders = self.ports.environment.folders();
+        let defaults = Config::default();
+        Place {
+            is_git: found.is_some(),
+            facts: Facts {
+                worktree: found.unwrap_or_else(|| folder.clone()),
+                folder,
+                roots,
+                platform: self.ports.environment.platform(),
+                temp: folders.temp,
+                spill: folders.data.join("tool-output"),
+                max_lines: defaults.max_output_lines,
+                max_bytes: defaults.max_output_bytes,
+            },
+        }
+    }
+
+    /// The nearest ancestor that holds `.git`, a folder or (in linked work trees) a file.
+    async fn version_controlled(&self, folder: &AbsPath) -> Option<AbsPath> {
+        let mut at = Some(folder.clone());
+        while let Some(candidate) = at {
+            if self.ports.files.stat(candidate.join(".git")).await.is_ok() {
+                return Some(candidate);
+            }
+            at = candidate.parent();
+        }
+        None
+    }
+
+    fn open(
+        &self,
+        id: SessionId,
+        mut place: Place,
+        config: Config,
+        connection: Connection,
+        entries: Vec<Entry>,
+    ) -> Result<SessionHandle, EngineError> {
+        place.facts.max_lines = config.max_output_lines;
+        place.facts.max_bytes = config.max_output_bytes;
+        let context = Arc::new(Context::new(Parts {
+            id: id.clone(),
+            facts: place.facts,
+            is_git: place.is_git,
+            ports: self.ports.clone(),
+            connection,
+            config,
+            registry: Arc::clone(&self.registry),
+            entries,
+        }));
+        let mut sessions = self.lock();
+        if self.closing.is_cancelled() {
+            return Err(EngineError::ShuttingDown);
+        }
+        if let Some(open) = sessions.get(&id) {
+            return Ok(open.handle.clone());
+        }
+        let (handle, mailbox) = SessionHandle::new(Arc::clone(&context));
+        let closing = self.closing.child_token();
+        let actor = Actor::new(context, mailbox, closing.clone(), self.tasks.clone());
+        let actor = self.tasks.spawn(actor.run());
+        sessions.insert(id, Open { handle: handle.clone(), closing, actor });
+        Ok(handle)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, Open>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.closing.cancel();
+    }
+}
+
+/// Where a session works.
+pub(crate) struct Place {
+    pub(crate) facts: Facts,
+    pub(crate) is_git: bool,
+}
+
+/// Turns end first, all at once; a session that does not end in time is dropped, and its processes with it.
+async fn close(sessions: Vec<Open>) {
+    for open in &sessions {
+        open.handle.cancel();
+        open.closing.cancel();
+    }
+    let deadline = tokio::time::Instant::now() + SHUTDOWN_LIMIT;
+    for mut open in sessions {
+        if tokio::time::timeout_at(deadline, &mut open.actor).await.is_err() {
+            tracing::warn!(session = %open.handle.id(), "a session did not end in time and was dropped");
+            open.actor.abort();
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "engine_tests.rs"]
+mod tests;

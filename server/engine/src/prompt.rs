@@ -6,7 +6,7 @@ mod instructions;
 
 use std::fmt::Write;
 
-use crate::agent::Agent;
+use crate::agent::{self, Agent};
 use crate::message::Entry;
 use crate::ports::Ports;
 use crate::tool::Facts;
@@ -19,8 +19,6 @@ const BUILD: &str = include_str!("prompt/build.md");
 
 /// Tells the model that the turn ends with this request.
 pub const LAST_STEP: &str = include_str!("prompt/last_step.md");
-
-const PLAN_AGENT: &str = "plan";
 
 /// What a run tells of its surroundings. Computed once a run, so that the system prompt is the same, byte for byte, in each of its steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +65,7 @@ pub fn environment(ports: &Ports, facts: &Facts, is_git: bool) -> String {
 
 /// What the agent in force adds to the last user message: recomputed for each request, never stored.
 pub fn mode_note(agent: &str, entries: &[Entry]) -> Option<&'static str> {
-    if agent == PLAN_AGENT {
+    if agent == agent::PLAN {
         return Some(PLAN);
     }
     // Judged before the last prompt, so that the note stays the same in all steps that answer it.
@@ -76,7 +74,7 @@ pub fn mode_note(agent: &str, entries: &[Entry]) -> Option<&'static str> {
         Entry::StepStarted { agent, .. } => Some(agent.as_str()),
         _ => None,
     });
-    (before == Some(PLAN_AGENT)).then_some(BUILD)
+    (before == Some(agent::PLAN)).then_some(BUILD)
 }
 
 #[cfg(test)]

@@ -1,1 +1,223 @@
-//! placeholder
+//! The run loop: asks the model, runs its calls, feeds the results back, and ends by what the reply holds. One run is one turn; prompts that come
+//! meanwhile are part of its next step.
+
+mod calls;
+mod partial;
+mod reply;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::Agent;
+use crate::config::ConfiguredModel;
+use crate::event::SessionEvent;
+use crate::history;
+use crate::ids::MessageId;
+use crate::message::{Entry, Finish, TurnEnd};
+use crate::ports::{ModelMessage, ModelRequest, StoreError};
+use crate::prompt::{self, Surroundings};
+use crate::session::Context;
+
+use reply::{Reply, ReplyEnd};
+
+/// How long the calls of a cancelled turn may take to end what they own.
+pub(crate) const WIND_DOWN: Duration = Duration::from_secs(2);
+
+/// Model requests a turn, where the agent sets none (R13.3): more than any task in the reports behind the requirements took, few enough to stop a loop.
+pub const DEFAULT_STEPS: u32 = 100;
+
+/// Replies in a row whose calls were cut by the output limit, before the turn ends.
+const CUT_LIMIT: u32 = 3;
+
+/// The texts for calls that are not run.
+const CUT: &str = "This call was not run, and nothing was changed: the output limit cut the reply off before the call was complete. Do the work in parts: write a short first piece of the file, then add to it with edits, one call a reply.";
+const BROKEN_OFF: &str = "This call was not run: the connection to the model broke off in the middle of the reply.";
+const NO_MORE_STEPS: &str = "This call was not run: the limit of steps for this turn is reached.";
+const FILTERED: &str = "This call was not run: the provider's content filter stopped the reply.";
+
+pub(crate) struct Run {
+    context: Arc<Context>,
+    cancel: CancellationToken,
+}
+
+pub(crate) struct RunEnd {
+    pub(crate) end: TurnEnd,
+    /// The entries before this index were in the last request, or will never be.
+    pub(crate) consumed: usize,
+}
+
+/// What a reply leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Next {
+    RunCalls,
+    /// The calls are incomplete.
+    Cut,
+    End(TurnEnd),
+}
+
+impl Run {
+    pub(crate) fn new(context: Arc<Context>, cancel: CancellationToken) -> Self {
+        Self { context, cancel }
+    }
+
+    pub(crate) async fn run(self) -> RunEnd {
+        let mut consumed = self.context.journal.len();
+        let mut end = match self.steps(&mut consumed).await {
+            Ok(end) => end,
+            Err(error) => TurnEnd::Failed { message: error.to_string() },
+        };
+        if self.cancel.is_cancelled() {
+            end = TurnEnd::Cancelled;
+        }
+        let entry = Entry::TurnEnded { at: self.context.ports.clock.now(), reason: end.clone() };
+        if let Err(error) = self.context.journal.append(vec![entry]).await {
+            tracing::error!(%error, "the end of a turn was not stored");
+        }
+        RunEnd { end, consumed }
+    }
+
+    /// Each round is one model request with the calls that it leads to.
+    async fn steps(&self, consumed: &mut usize) -> Result<TurnEnd, StoreError> {
+        let surroundings = self.surroundings().await;
+        let mut cut_replies = 0;
+        for step in 1_u32.. {
+            if self.cancel.is_cancelled() {
+                return Ok(TurnEnd::Cancelled);
+            }
+            let agent = Arc::new(self.context.agent());
+            let model = match self.context.model(&agent) {
+                Ok(model) => model,
+                Err(message) => return Ok(TurnEnd::Failed { message }),
+            };
+            let is_last = step >= agent.steps.unwrap_or(DEFAULT_STEPS).max(1);
+            let message = MessageId::next(&*self.context.ports.ids);
+            let at = self.context.ports.clock.now();
+            let started = Entry::StepStarted {
+                message: message.clone(),
+                at,
+                agent: agent.name.clone(),
+                model: model.model.clone(),
+            };
+            *consumed = self.context.journal.append(vec![started]).await?;
+            let request = self.request(&surroundings, &agent, &model, *consumed, is_last);
+            let reply = Reply::receive(self, message.clone(), request).await?;
+            let usage = reply.usage;
+            if let Some(usage) = usage {
+                self.context.emit(SessionEvent::Usage { usage, context: model.settings.context }).await;
+            }
+            let next = match &reply.end {
+                ReplyEnd::Cancelled => Next::End(TurnEnd::Cancelled),
+                ReplyEnd::Failed(message) => Next::End(TurnEnd::Failed { message: message.clone() }),
+                ReplyEnd::Finished(reason) => next(reason, !reply.calls.is_empty()),
+            };
+            cut_replies = if next == Next::Cut { cut_replies + 1 } else { 0 };
+            let mut end = match &next {
+                Next::RunCalls if is_last => self.refuse(&reply.calls, NO_MORE_STEPS).await?,
+                Next::RunCalls => self.run_calls(&agent, &reply.calls).await?,
+                Next::Cut => self.refuse(&reply.calls, CUT).await?,
+                Next::End(TurnEnd::Cancelled) => self.interrupt(&reply.calls).await?,
+                Next::End(TurnEnd::Refused) => self.refuse(&reply.calls, FILTERED).await?,
+                Next::End(_) => self.refuse(&reply.calls, BROKEN_OFF).await?,
+            };
+            let finish = finish(&next, &reply.end);
+            let ended = Entry::StepEnded {
+                message,
+                at: self.context.ports.clock.now(),
+                usage: usage.unwrap_or_default(),
+                finish: if self.cancel.is_cancelled() { Finish::Cancelled } else { finish },
+            };
+            self.context.journal.append(vec![ended]).await?;
+            if let Next::End(by_reply) = next
+                && !(by_reply == TurnEnd::Done && self.has_new_prompt(*consumed))
+            {
+                end = end.or(Some(by_reply));
+            }
+            if cut_replies == CUT_LIMIT {
+                end = end.or(Some(TurnEnd::MaxTokens));
+            }
+            match end {
+                Some(TurnEnd::Done) | None if is_last => return Ok(TurnEnd::MaxSteps),
+                Some(end) => return Ok(end),
+                None => {}
+            }
+        }
+        Ok(TurnEnd::MaxSteps)
+    }
+
+    async fn surroundings(&self) -> Surroundings {
+        let Context { ports, facts, config, .. } = &*self.context;
+        let instructions = prompt::read_instructions(ports, facts, config).await;
+        let surroundings = Surroundings::new(prompt::environment(ports, facts, self.context.is_git), &instructions);
+        self.context.warn(instructions.problems).await;
+        surroundings
+    }
+
+    /// What was stored before `end` is the conversation.
+    fn request(
+        &self,
+        surroundings: &Surroundings,
+        agent: &Agent,
+        model: &ConfiguredModel,
+        end: usize,
+        is_last: bool,
+    ) -> ModelRequest {
+        let (mut messages, note) = self.context.journal.read(|entries| {
+            let entries = &entries[..end];
+            (history::conversation(entries, &model.model), prompt::mode_note(&agent.name, entries))
+        });
+        let last_user = messages.iter_mut().rev().find_map(|message| match message {
+            ModelMessage::User(text) => Some(text),
+            _ => None,
+        });
+        if let (Some(note), Some(text)) = (note, last_user) {
+            text.push_str("\n\n");
+            text.push_str(note.trim_end());
+        }
+        if is_last {
+            history::push_user(&mut messages, prompt::LAST_STEP.trim_end());
+        }
+        let tools = if is_last { Vec::new() } else { self.context.registry.specs(&self.context.facts, &agent.rules) };
+        ModelRequest {
+            model: model.sent_as.clone(),
+            provider: Arc::clone(&model.provider),
+            settings: model.settings_for(agent),
+            system: surroundings.system(agent),
+            messages,
+            tools,
+        }
+    }
+
+    /// Whether the user has said something that no request held yet.
+    fn has_new_prompt(&self, consumed: usize) -> bool {
+        self.context.journal.read(|entries| entries[consumed..].iter().any(|entry| matches!(entry, Entry::User { .. })))
+    }
+}
+
+/// By what the reply holds (R14.3); the reason given counts only where it says that the reply is not whole.
+fn next(reason: &Finish, has_calls: bool) -> Next {
+    match (reason, has_calls) {
+        (Finish::Length, true) => Next::Cut,
+        (Finish::Length, false) => Next::End(TurnEnd::MaxTokens),
+        (Finish::ContentFilter, _) => Next::End(TurnEnd::Refused),
+        (Finish::Failed { message }, _) => Next::End(TurnEnd::Failed { message: message.clone() }),
+        (Finish::Stop | Finish::ToolCalls | Finish::Cancelled, true) => Next::RunCalls,
+        (Finish::Stop | Finish::ToolCalls | Finish::Cancelled, false) => Next::End(TurnEnd::Done),
+    }
+}
+
+/// What is stored as the end of the step.
+fn finish(next: &Next, end: &ReplyEnd) -> Finish {
+    match (next, end) {
+        (Next::RunCalls, _) => Finish::ToolCalls,
+        (_, ReplyEnd::Cancelled) => Finish::Cancelled,
+        (_, ReplyEnd::Failed(message)) => Finish::Failed { message: message.clone() },
+        (Next::End(TurnEnd::Done), ReplyEnd::Finished(_)) => Finish::Stop,
+        (_, ReplyEnd::Finished(reason)) => reason.clone(),
+    }
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

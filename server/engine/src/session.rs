@@ -1,13 +1,31 @@
-//! A session is an actor: one task that owns its state, a mailbox in which the client comes first, one run at a time.
+//! A session is an actor: one task that owns its runs, a mailbox in which the client comes first, one run at a time. Its handle is all that others see of it.
+
+mod actor;
+mod context;
+mod journal;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use crate::ids::SessionId;
 use crate::message::{ModelRef, PromptPart, TurnEnd};
-use crate::ports::BoxFuture;
+use crate::ports::{BoxFuture, Connection};
+
+pub(crate) use actor::Actor;
+pub(crate) use context::{Context, Parts};
+pub(crate) use journal::{Journal, SessionTodos};
+
+/// Requests that wait for the actor. It takes each within the time of one write to the store, so a full mailbox means a client gone wild.
+const MAILBOX: usize = 256;
 
 /// Cheap to clone; the actor ends with the engine.
 #[derive(Clone)]
 pub struct SessionHandle {
-    id: SessionId,
+    mailbox: mpsc::Sender<Message>,
+    turn: Arc<Mutex<Turn>>,
+    context: Arc<Context>,
 }
 
 /// What the user can choose from, and what is chosen.
@@ -33,35 +51,110 @@ pub enum SessionError {
     Closed,
 }
 
+/// What prompts belong to, up to the next cancel: one cancel ends all that was asked before it, and nothing that is asked after it.
+#[derive(Clone, Default)]
+pub(crate) struct Turn {
+    pub(crate) number: u64,
+    pub(crate) cancel: CancellationToken,
+}
+
+pub(crate) enum Message {
+    Prompt {
+        parts: Vec<PromptPart>,
+        turn: Turn,
+        done: oneshot::Sender<TurnEnd>,
+    },
+    Choose {
+        choice: Choose,
+        done: oneshot::Sender<()>,
+    },
+    /// The client knows the session and can be told of it.
+    Opened,
+}
+
+/// Checked already.
+pub(crate) enum Choose {
+    Agent(String),
+    Model(ModelRef),
+}
+
 impl SessionHandle {
+    pub(crate) fn new(context: Arc<Context>) -> (Self, mpsc::Receiver<Message>) {
+        let (mailbox, receiver) = mpsc::channel(MAILBOX);
+        (Self { mailbox, turn: Arc::default(), context }, receiver)
+    }
+
     pub fn id(&self) -> &SessionId {
-        &self.id
+        &self.context.id
     }
 
     /// Queues the prompt before it returns, so that a cancel right behind it finds it. The future resolves when the run that consumed it has ended;
     /// dropping the future changes nothing.
     pub fn prompt(&self, parts: Vec<PromptPart>) -> Result<BoxFuture<'static, TurnEnd>, SessionError> {
-        let _ = parts;
-        todo!()
+        let (done, end) = oneshot::channel();
+        {
+            // Held over the sending: a cancel is before or after the prompt, never in between.
+            let turn = self.lock();
+            self.send(Message::Prompt { parts, turn: turn.clone(), done })?;
+        }
+        // An actor that is gone has cancelled its turns.
+        Ok(Box::pin(async move { end.await.unwrap_or(TurnEnd::Cancelled) }))
     }
 
     /// Takes effect at once: from the return on no file is written, no process started, no model called by the running turn, except what is already
     /// on its way; the turn's end is told by its prompt. Without a running turn it does nothing.
     pub fn cancel(&self) {
-        todo!()
+        let mut turn = self.lock();
+        turn.cancel.cancel();
+        *turn = Turn { number: turn.number + 1, cancel: CancellationToken::new() };
+    }
+
+    /// Says that the client knows the session's id: what is wrong with the configuration is told from now on. The first prompt says so too.
+    pub fn opened(&self) {
+        // A full mailbox holds a prompt, and that says the same.
+        let _ = self.send(Message::Opened);
     }
 
     pub fn choices(&self) -> Choices {
-        todo!()
+        self.context.choices()
     }
 
+    /// In force from the next step on.
     pub async fn choose_agent(&self, name: &str) -> Result<Choices, SessionError> {
-        let _ = name;
-        todo!()
+        if self.context.selectable(name).is_none() {
+            return Err(SessionError::UnknownAgent(name.to_owned()));
+        }
+        self.choose(Choose::Agent(name.to_owned())).await
     }
 
+    /// `model` is written `provider/model`. In force from the next step on.
     pub async fn choose_model(&self, model: &str) -> Result<Choices, SessionError> {
-        let _ = model;
-        todo!()
+        let known = model.parse::<ModelRef>().ok().filter(|known| self.context.config.model(known).is_some());
+        match known {
+            Some(model) => self.choose(Choose::Model(model)).await,
+            None => Err(SessionError::UnknownModel(model.to_owned())),
+        }
+    }
+
+    pub(crate) fn belongs_to(&self, connection: &Connection) -> bool {
+        Arc::ptr_eq(&self.context.connection.client, &connection.client)
+    }
+
+    async fn choose(&self, choice: Choose) -> Result<Choices, SessionError> {
+        let (done, chosen) = oneshot::channel();
+        self.send(Message::Choose { choice, done })?;
+        chosen.await.map_err(|_| SessionError::Closed)?;
+        Ok(self.choices())
+    }
+
+    fn send(&self, message: Message) -> Result<(), SessionError> {
+        self.mailbox.try_send(message).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => SessionError::Overloaded,
+            mpsc::error::TrySendError::Closed(_) => SessionError::Closed,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Turn> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

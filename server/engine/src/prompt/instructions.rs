@@ -96,7 +96,9 @@ impl Reader<'_> {
 
     async fn take_configured(&mut self, entry: &str, home: &AbsPath, upwards: &[AbsPath]) {
         if entry.starts_with("http://") || entry.starts_with("https://") {
-            self.problem(format!("instructions: {entry} is an address, which is not fetched; save it as a file and name that"));
+            self.problem(format!(
+                "instructions: {entry} is an address, which is not fetched; save it as a file and name that"
+            ));
             return;
         }
         let absolute = match entry.strip_prefix("~/") {
@@ -152,7 +154,10 @@ impl Reader<'_> {
     async fn read(&self, path: &AbsPath) -> Result<String, String> {
         let limit = FILE_LIMIT.min(self.bytes_left);
         if limit == 0 {
-            return Err(format!("{path} was left out: the other instruction files fill {} KiB already", TOTAL_LIMIT / 1024));
+            return Err(format!(
+                "{path} was left out: the other instruction files fill {} KiB already",
+                TOTAL_LIMIT / 1024
+            ));
         }
         let told = |error: DiskError| error.to_string();
         let len = self.files.stat(path.clone()).await.map_err(told)?.len;

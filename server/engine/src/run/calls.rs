@@ -1,0 +1,156 @@
+//! The calls of one reply: run beside each other, each result stored when it comes; or not run, with a result that says why. Every call gets one.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::stream::{FuturesUnordered, StreamExt};
+use futures::{FutureExt, future};
+use serde_json::Value;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{Run, WIND_DOWN};
+use crate::agent::Agent;
+use crate::event::{SessionEvent, ToolCallState, ToolCallView};
+use crate::history;
+use crate::ids::CallId;
+use crate::message::{Entry, ToolResult, ToolStatus, TurnEnd};
+use crate::ports::StoreError;
+use crate::runner::{Call, CallOutcome, Runner, RunnerDeps};
+use crate::session::SessionTodos;
+
+impl Run {
+    /// Returns why the turn ends here, if it does.
+    pub(super) async fn run_calls(&self, agent: &Arc<Agent>, calls: &[Call]) -> Result<Option<TurnEnd>, StoreError> {
+        let cancel = self.cancel.child_token();
+        let runner = self.runner(Arc::clone(agent), cancel.clone());
+        // Results are stored inside of these futures: whoever waits in the journal's queue must be polled for the queue to move.
+        let mut running: FuturesUnordered<_> = calls.iter().map(|call| self.run_call(&runner, call)).collect();
+        let mut left: BTreeMap<&CallId, &Call> = calls.iter().map(|call| (&call.id, call)).collect();
+        let mut end = None;
+        let mut fault = None;
+        let mut deadline = None;
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled(), if deadline.is_none() => deadline = Some(Instant::now() + WIND_DOWN),
+                () = until(deadline) => break,
+                ended = running.next() => match ended {
+                    Some((id, Ok(stop))) => {
+                        left.remove(id);
+                        if let Some(stop) = stop.filter(|stop| self.stops(stop)) {
+                            end.get_or_insert(stop);
+                            cancel.cancel();
+                        }
+                    }
+                    Some((_, Err(error))) => {
+                        fault.get_or_insert(error);
+                        cancel.cancel();
+                    }
+                    None => break,
+                },
+            }
+        }
+        drop(running);
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        for call in left.into_values() {
+            self.end_call(call, history::interrupted_result()).await?;
+        }
+        Ok(if self.cancel.is_cancelled() { Some(TurnEnd::Cancelled) } else { end })
+    }
+
+    /// Gives each call a result that says why it was not run.
+    pub(super) async fn refuse(&self, calls: &[Call], why: &str) -> Result<Option<TurnEnd>, StoreError> {
+        for call in calls {
+            let result = failed("Not run", why.to_owned());
+            self.end_call(call, result).await?;
+        }
+        Ok(None)
+    }
+
+    /// Gives each call the result of one that was cancelled.
+    pub(super) async fn interrupt(&self, calls: &[Call]) -> Result<Option<TurnEnd>, StoreError> {
+        for call in calls {
+            self.end_call(call, history::interrupted_result()).await?;
+        }
+        Ok(None)
+    }
+
+    fn runner(&self, agent: Arc<Agent>, cancel: CancellationToken) -> Runner {
+        let context = &self.context;
+        let todos = SessionTodos {
+            session: context.id.clone(),
+            journal: Arc::clone(&context.journal),
+            client: Arc::clone(&context.connection.client),
+        };
+        Runner::new(RunnerDeps {
+            session: context.id.clone(),
+            registry: Arc::clone(&context.registry),
+            facts: Arc::clone(&context.facts),
+            connection: context.connection.clone(),
+            ports: context.ports.clone(),
+            config: Arc::clone(&context.config),
+            agent,
+            grants: Arc::clone(&context.grants),
+            seen: Arc::clone(&context.seen),
+            todos: Arc::new(todos),
+            cancel,
+        })
+    }
+
+    /// A tool that panics costs its call, not the turn.
+    async fn run_call<'a>(&self, runner: &Runner, call: &'a Call) -> (&'a CallId, Result<Option<TurnEnd>, StoreError>) {
+        let outcome = AssertUnwindSafe(runner.run(call.clone())).catch_unwind().await;
+        let stored = match outcome {
+            Ok(CallOutcome { result, stop, .. }) => self.store_result(call, result).await.map(|()| stop),
+            Err(_) => {
+                tracing::error!(tool = call.name, arguments = call.arguments, "a tool panicked");
+                let text = format!("{} failed by a mistake of its own. Try another way.", call.name);
+                self.end_call(call, failed("Failed", text)).await.map(|()| None)
+            }
+        };
+        (&call.id, stored)
+    }
+
+    fn stops(&self, stop: &TurnEnd) -> bool {
+        !(*stop == TurnEnd::Rejected && self.context.config.continue_on_reject)
+    }
+
+    /// For calls that the runner did not bring to their end: stores the result, then tells the client.
+    async fn end_call(&self, call: &Call, result: ToolResult) -> Result<(), StoreError> {
+        let view = ToolCallView {
+            call: call.id.clone(),
+            name: call.name.clone(),
+            kind: self.context.registry.kind(&call.name),
+            title: result.title.clone(),
+            state: ToolCallState::Ended(result.status),
+            input: serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone())),
+            text: result.text.clone(),
+            diffs: Vec::new(),
+            locations: Vec::new(),
+        };
+        self.store_result(call, result).await?;
+        self.context.emit(SessionEvent::ToolCallUpdate(view)).await;
+        Ok(())
+    }
+
+    async fn store_result(&self, call: &Call, result: ToolResult) -> Result<(), StoreError> {
+        let entry = Entry::ToolResult { call: call.id.clone(), at: self.context.ports.clock.now(), result };
+        self.context.journal.append(vec![entry]).await?;
+        Ok(())
+    }
+}
+
+fn failed(title: &str, text: String) -> ToolResult {
+    ToolResult { status: ToolStatus::Failed, text, title: title.to_owned(), ..history::interrupted_result() }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => future::pending().await,
+    }
+}

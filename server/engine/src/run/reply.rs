@@ -1,0 +1,260 @@
+//! One reply of the model, as it streams: text goes to the client at once and to the store when its part ends; calls are announced, stored, and kept
+//! for later. It runs nothing.
+
+use std::collections::BTreeMap;
+
+use futures::StreamExt;
+use serde_json::{Value, json};
+
+use super::{Run, partial};
+use crate::event::{SessionEvent, ToolCallState, ToolCallView};
+use crate::ids::{CallId, MessageId, PartId};
+use crate::message::{Entry, Finish, ToolStatus, Usage};
+use crate::ports::{ModelEvent, ModelRequest, StoreError};
+use crate::runner::Call;
+
+/// Arguments longer than this many bytes are no longer looked into while they stream: the title stands by then.
+const PROGRESS_LIMIT: usize = 4096;
+
+/// What came, all of it stored.
+pub(super) struct Reply {
+    pub(super) calls: Vec<Call>,
+    pub(super) usage: Option<Usage>,
+    pub(super) end: ReplyEnd,
+}
+
+pub(super) enum ReplyEnd {
+    Finished(Finish),
+    /// The turn was cancelled.
+    Cancelled,
+    /// The text is for the user.
+    Failed(String),
+}
+
+/// A part of the reply that is still growing.
+enum Open {
+    Text(String),
+    Reasoning { text: String, signature: Option<String> },
+}
+
+/// A call that the client knows of and that is not complete.
+struct Announced {
+    id: CallId,
+    name: String,
+    arguments: String,
+    title: String,
+}
+
+struct Receiver<'a> {
+    run: &'a Run,
+    message: MessageId,
+    open: Option<Open>,
+    /// By the provider's slot.
+    announced: BTreeMap<usize, Announced>,
+    calls: Vec<Call>,
+    usage: Option<Usage>,
+}
+
+impl Reply {
+    /// Sends the request and takes the answer in, up to its end or to the end of the turn.
+    pub(super) async fn receive(run: &Run, message: MessageId, request: ModelRequest) -> Result<Self, StoreError> {
+        let mut receiver =
+            Receiver { run, message, open: None, announced: BTreeMap::new(), calls: Vec::new(), usage: None };
+        let end = receiver.stream(request).await?;
+        receiver.close_part().await?;
+        let cut = matches!(end, ReplyEnd::Finished(Finish::Length));
+        for (_, announced) in std::mem::take(&mut receiver.announced) {
+            if cut {
+                // So that its result can tell the model what happened to it.
+                receiver.store_call(announced.id, None, announced.name, announced.arguments, true).await?;
+            } else {
+                receiver.withdraw(announced).await;
+            }
+        }
+        Ok(Self { calls: receiver.calls, usage: receiver.usage, end })
+    }
+}
+
+impl Receiver<'_> {
+    async fn stream(&mut self, request: ModelRequest) -> Result<ReplyEnd, StoreError> {
+        let cancel = &self.run.cancel;
+        if cancel.is_cancelled() {
+            return Ok(ReplyEnd::Cancelled);
+        }
+        let mut stream = self.run.context.ports.model.stream(request);
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Ok(ReplyEnd::Cancelled),
+                event = stream.next() => event,
+            };
+            match event {
+                Some(Ok(ModelEvent::Finish(reason))) => return Ok(ReplyEnd::Finished(reason)),
+                Some(Ok(event)) => self.take(event).await?,
+                Some(Err(error)) => return Ok(ReplyEnd::Failed(error.message)),
+                // What came decides.
+                None => return Ok(ReplyEnd::Finished(Finish::Stop)),
+            }
+        }
+    }
+
+    async fn take(&mut self, event: ModelEvent) -> Result<(), StoreError> {
+        match event {
+            ModelEvent::Text(delta) => self.text(delta).await,
+            ModelEvent::Reasoning { text, signature } => self.reasoning(text, signature).await,
+            ModelEvent::CallProgress { slot, name, arguments } => {
+                self.progress(slot, name, arguments).await;
+                Ok(())
+            }
+            ModelEvent::Call { provider_id, name, arguments } => {
+                self.close_part().await?;
+                let known = self.claim(&name);
+                let is_new = known.is_none();
+                let id = known.map_or_else(|| CallId::next(&*self.run.context.ports.ids), |announced| announced.id);
+                self.store_call(id, provider_id, name, arguments, !is_new).await
+            }
+            ModelEvent::Usage(usage) => {
+                self.usage = Some(usage);
+                Ok(())
+            }
+            ModelEvent::Finish(_) => Ok(()),
+        }
+    }
+
+    async fn text(&mut self, delta: String) -> Result<(), StoreError> {
+        if delta.is_empty() {
+            return Ok(());
+        }
+        match &mut self.open {
+            Some(Open::Text(text)) => text.push_str(&delta),
+            _ => {
+                self.close_part().await?;
+                self.open = Some(Open::Text(delta.clone()));
+            }
+        }
+        self.run.context.emit(SessionEvent::Text { message: self.message.clone(), delta }).await;
+        Ok(())
+    }
+
+    async fn reasoning(&mut self, delta: String, signed: Option<String>) -> Result<(), StoreError> {
+        match &mut self.open {
+            // A signature covers what came before it: text after it is another part.
+            Some(Open::Reasoning { text, signature }) if signature.is_none() || delta.is_empty() => {
+                text.push_str(&delta);
+                *signature = signed.or(signature.take());
+            }
+            _ => {
+                self.close_part().await?;
+                self.open = Some(Open::Reasoning { text: delta.clone(), signature: signed });
+            }
+        }
+        if !delta.is_empty() {
+            self.run.context.emit(SessionEvent::Reasoning { message: self.message.clone(), delta }).await;
+        }
+        Ok(())
+    }
+
+    /// Announces the call at its first sign, and tells of it again when its title has changed.
+    async fn progress(&mut self, slot: usize, name: String, arguments: String) {
+        if name.is_empty() {
+            return;
+        }
+        let context = &self.run.context;
+        let known = self.announced.get(&slot);
+        if known.is_some() && arguments.len() > PROGRESS_LIMIT {
+            if let Some(announced) = self.announced.get_mut(&slot) {
+                announced.arguments = arguments;
+            }
+            return;
+        }
+        let input = partial::parse(&arguments);
+        let title = context.registry.title(&name, &input, &context.facts);
+        let is_told = known.is_some_and(|announced| announced.title == title);
+        let is_new = known.is_none();
+        let id = known.map_or_else(|| CallId::next(&*context.ports.ids), |announced| announced.id.clone());
+        let view = self.view(&id, &name, title.clone(), input);
+        self.announced.insert(slot, Announced { id, name, arguments, title });
+        if is_new {
+            self.run.context.emit(SessionEvent::ToolCall(view)).await;
+        } else if !is_told {
+            self.run.context.emit(SessionEvent::ToolCallUpdate(view)).await;
+        }
+    }
+
+    /// The announced call that is now complete: providers complete calls in the order of their slots.
+    fn claim(&mut self, name: &str) -> Option<Announced> {
+        let (slot, _) = self.announced.iter().find(|(_, announced)| announced.name == name)?;
+        let slot = *slot;
+        self.announced.remove(&slot)
+    }
+
+    async fn store_call(
+        &mut self,
+        id: CallId,
+        provider_id: Option<String>,
+        name: String,
+        arguments: String,
+        is_announced: bool,
+    ) -> Result<(), StoreError> {
+        let context = &self.run.context;
+        let input = parse_arguments(&arguments);
+        let entry = Entry::ToolCall {
+            message: self.message.clone(),
+            call: id.clone(),
+            provider_id,
+            name: name.clone(),
+            input: input.clone(),
+        };
+        context.journal.append(vec![entry]).await?;
+        let title = context.registry.title(&name, &input, &context.facts);
+        let view = self.view(&id, &name, title, input);
+        let event = if is_announced { SessionEvent::ToolCallUpdate(view) } else { SessionEvent::ToolCall(view) };
+        context.emit(event).await;
+        self.calls.push(Call { id, name, arguments });
+        Ok(())
+    }
+
+    /// A call of which only a beginning came: it is not stored, and the client must not show it for ever.
+    async fn withdraw(&self, announced: Announced) {
+        let Announced { id, name, arguments, title } = announced;
+        let view = self.view(&id, &name, title, partial::parse(&arguments));
+        let view = ToolCallView { state: ToolCallState::Ended(ToolStatus::Cancelled), ..view };
+        self.run.context.emit(SessionEvent::ToolCallUpdate(view)).await;
+    }
+
+    fn view(&self, id: &CallId, name: &str, title: String, input: Value) -> ToolCallView {
+        ToolCallView {
+            call: id.clone(),
+            name: name.to_owned(),
+            kind: self.run.context.registry.kind(name),
+            title,
+            state: ToolCallState::Pending,
+            input,
+            text: String::new(),
+            diffs: Vec::new(),
+            locations: Vec::new(),
+        }
+    }
+
+    async fn close_part(&mut self) -> Result<(), StoreError> {
+        let message = self.message.clone();
+        let part = || PartId::next(&*self.run.context.ports.ids);
+        let entry = match self.open.take() {
+            Some(Open::Text(text)) => Entry::Text { message, part: part(), text },
+            Some(Open::Reasoning { text, signature }) => Entry::Reasoning { message, part: part(), text, signature },
+            None => return Ok(()),
+        };
+        self.run.context.journal.append(vec![entry]).await?;
+        Ok(())
+    }
+}
+
+/// As JSON where they parse, else as the text that came; nothing, blanks and `null` are no arguments (C79).
+fn parse_arguments(arguments: &str) -> Value {
+    match serde_json::from_str(arguments) {
+        Ok(Value::Null) => json!({}),
+        Ok(value) => value,
+        Err(_) if arguments.trim().is_empty() => json!({}),
+        Err(_) => Value::String(arguments.to_owned()),
+    }
+}

@@ -1,0 +1,205 @@
+//! The task of a session: takes the client's messages, stores prompts, starts runs one after the other, and answers each prompt once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+
+use super::{Choose, Context, Message, Turn};
+use crate::event::SessionEvent;
+use crate::history;
+use crate::ids::MessageId;
+use crate::message::{Entry, PromptPart, TurnEnd};
+use crate::run::{Run, RunEnd, WIND_DOWN};
+
+/// How long a closing session waits for its run, which bounds itself by `WIND_DOWN`.
+const CLOSE_LIMIT: Duration = WIND_DOWN.saturating_add(Duration::from_millis(500));
+
+pub(crate) struct Actor {
+    context: Arc<Context>,
+    mailbox: mpsc::Receiver<Message>,
+    /// Fires when the session is to end.
+    closing: CancellationToken,
+    /// Owns what outlives a turn's answer.
+    tasks: TaskTracker,
+    running: Option<Running>,
+    waiting: Vec<Waiting>,
+}
+
+struct Running {
+    turn: Turn,
+    task: AbortOnDropHandle<RunEnd>,
+}
+
+/// A prompt that was stored and not answered yet.
+struct Waiting {
+    turn: Turn,
+    /// Its index in the journal.
+    entry: usize,
+    done: oneshot::Sender<TurnEnd>,
+}
+
+impl Actor {
+    pub(crate) fn new(
+        context: Arc<Context>,
+        mailbox: mpsc::Receiver<Message>,
+        closing: CancellationToken,
+        tasks: TaskTracker,
+    ) -> Self {
+        Self { context, mailbox, closing, tasks, running: None, waiting: Vec::new() }
+    }
+
+    /// Until the session closes or all its handles are gone.
+    pub(crate) async fn run(mut self) {
+        let closing = self.closing.clone();
+        loop {
+            tokio::select! {
+                biased;
+                () = closing.cancelled() => break,
+                message = self.mailbox.recv() => match message {
+                    Some(message) => self.handle(message).await,
+                    None => break,
+                },
+                end = ended(&mut self.running) => self.finish(end).await,
+            }
+        }
+        self.close().await;
+    }
+
+    async fn handle(&mut self, message: Message) {
+        match message {
+            Message::Prompt { parts, turn, done } => self.prompt(parts, turn, done).await,
+            Message::Choose { choice, done } => {
+                self.choose(choice).await;
+                let _ = done.send(());
+            }
+            Message::Opened => self.context.warn_of_configuration().await,
+        }
+    }
+
+    async fn prompt(&mut self, parts: Vec<PromptPart>, turn: Turn, done: oneshot::Sender<TurnEnd>) {
+        self.context.warn_of_configuration().await;
+        let entry = Entry::User {
+            message: MessageId::next(&*self.context.ports.ids),
+            at: self.context.ports.clock.now(),
+            agent: self.context.agent().name,
+            parts,
+        };
+        match self.context.journal.append(vec![entry]).await {
+            Ok(entry) => {
+                self.waiting.push(Waiting { turn, entry, done });
+                self.start().await;
+            }
+            Err(error) => {
+                let _ = done.send(TurnEnd::Failed { message: error.to_string() });
+            }
+        }
+    }
+
+    /// Starts a run for the prompts that wait, unless one is running: that takes them in at its next step.
+    async fn start(&mut self) {
+        while self.running.is_none()
+            && let Some(turn) = self.waiting.first().map(|first| first.turn.clone())
+        {
+            if turn.cancel.is_cancelled() {
+                self.record_end(TurnEnd::Cancelled).await;
+                self.answer(&TurnEnd::Cancelled, |waiting| waiting.turn.number == turn.number);
+            } else {
+                let run = Run::new(Arc::clone(&self.context), turn.cancel.clone());
+                self.running = Some(Running { turn, task: AbortOnDropHandle::new(tokio::spawn(run.run())) });
+            }
+        }
+    }
+
+    /// A prompt that came too late for the run's last request gets a run of its own, unless it was cancelled with it.
+    async fn finish(&mut self, (turn, ended): (Turn, Option<RunEnd>)) {
+        let RunEnd { end, consumed } = match ended {
+            Some(end) => end,
+            None => self.clean_up_after_panic().await,
+        };
+        let cancelled = end == TurnEnd::Cancelled;
+        self.answer(&end, |waiting| waiting.entry < consumed || cancelled && waiting.turn.number == turn.number);
+        let store = Arc::clone(&self.context.ports.store);
+        self.tasks.spawn(async move {
+            if let Err(error) = store.flush().await {
+                tracing::warn!(%error, "the session store was not flushed");
+            }
+        });
+        self.start().await;
+    }
+
+    async fn clean_up_after_panic(&self) -> RunEnd {
+        let message = "Copydesk made a mistake of its own, which ended the turn; its log says more. You can go on with the session.";
+        let end = TurnEnd::Failed { message: message.to_owned() };
+        let at = self.context.ports.clock.now();
+        let mut closing = self.context.journal.read(|entries| history::close_interrupted(entries, at));
+        for entry in &mut closing {
+            if let Entry::TurnEnded { reason, .. } = entry {
+                *reason = end.clone();
+            }
+        }
+        if let Err(error) = self.context.journal.append(closing).await {
+            tracing::error!(%error, "the end of a turn was not stored");
+        }
+        RunEnd { end, consumed: usize::MAX }
+    }
+
+    async fn choose(&self, choice: Choose) {
+        self.context.choose(&choice);
+        let (agent, model) = match choice {
+            Choose::Agent(name) => (Some(name), None),
+            Choose::Model(model) => (None, Some(model)),
+        };
+        let entry = Entry::Chosen { at: self.context.ports.clock.now(), agent, model };
+        if let Err(error) = self.context.journal.append(vec![entry]).await {
+            // In force all the same; the store's trouble is told by the next prompt.
+            tracing::warn!(%error, "a choice was not stored");
+        }
+        let choices = self.context.choices();
+        self.context.emit(SessionEvent::Chosen { agent: choices.agent, model: choices.model }).await;
+    }
+
+    async fn record_end(&self, reason: TurnEnd) {
+        let entry = Entry::TurnEnded { at: self.context.ports.clock.now(), reason };
+        if let Err(error) = self.context.journal.append(vec![entry]).await {
+            tracing::warn!(%error, "the end of a turn was not stored");
+        }
+    }
+
+    fn answer(&mut self, end: &TurnEnd, which: impl Fn(&Waiting) -> bool) {
+        for waiting in self.waiting.extract_if(.., |waiting| which(waiting)) {
+            // Whoever asked may be gone.
+            let _ = waiting.done.send(end.clone());
+        }
+    }
+
+    async fn close(mut self) {
+        self.mailbox.close();
+        if let Some(mut running) = self.running.take() {
+            running.turn.cancel.cancel();
+            if tokio::time::timeout(CLOSE_LIMIT, &mut running.task).await.is_err() {
+                tracing::warn!(session = %self.context.id, "a turn did not end in time and was dropped");
+            }
+        }
+        self.answer(&TurnEnd::Cancelled, |_| true);
+    }
+}
+
+/// Resolves when the run has ended, with `None` where it panicked; never without one.
+async fn ended(running: &mut Option<Running>) -> (Turn, Option<RunEnd>) {
+    let Some(run) = running else {
+        return std::future::pending().await;
+    };
+    let end = (&mut run.task).await;
+    let turn = run.turn.clone();
+    *running = None;
+    match end {
+        Ok(end) => (turn, Some(end)),
+        Err(error) => {
+            tracing::error!(%error, "a run panicked");
+            (turn, None)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What the actor, its runs and the handle share: the session's ports, configuration and journal, and what the user has chosen.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Choices, Choose, Journal};
+use crate::agent::{self, Agent};
+use crate::config::{Config, ConfiguredModel};
+use crate::event::{SessionEvent, Severity};
+use crate::ids::SessionId;
+use crate::message::{Entry, ModelRef};
+use crate::ports::{Connection, Ports};
+use crate::registry::Registry;
+use crate::runner::{Grants, Seen};
+use crate::tool::Facts;
+
+pub(crate) struct Context {
+    pub(crate) id: SessionId,
+    pub(crate) facts: Arc<Facts>,
+    pub(crate) is_git: bool,
+    pub(crate) ports: Ports,
+    pub(crate) connection: Connection,
+    pub(crate) config: Arc<Config>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) grants: Arc<Grants>,
+    pub(crate) seen: Arc<Seen>,
+    chosen: Mutex<Chosen>,
+    /// Notices that were given, so that none is given twice.
+    told: Mutex<BTreeSet<String>>,
+}
+
+/// What a session is made of.
+pub(crate) struct Parts {
+    pub(crate) id: SessionId,
+    pub(crate) facts: Facts,
+    pub(crate) is_git: bool,
+    pub(crate) ports: Ports,
+    pub(crate) connection: Connection,
+    pub(crate) config: Config,
+    pub(crate) registry: Arc<Registry>,
+    /// Stored already.
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// `None`: what the configuration says.
+#[derive(Default)]
+struct Chosen {
+    agent: Option<String>,
+    model: Option<ModelRef>,
+}
+
+impl Context {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts { id, facts, is_git, ports, connection, config, registry, entries } = parts;
+        let mut chosen = Chosen::default();
+        let mut results = Vec::new();
+        for entry in &entries {
+            match entry {
+                Entry::Chosen { agent, model, .. } => {
+                    chosen.agent = agent.clone().or(chosen.agent);
+                    chosen.model = model.clone().or(chosen.model);
+                }
+                Entry::ToolResult { result, .. } => results.push(result),
+                _ => {}
+            }
+        }
+        let seen = Arc::new(Seen::rebuild(results));
+        let journal = Arc::new(Journal::new(id.clone(), Arc::clone(&ports.store), entries));
+        Self {
+            id,
+            facts: Arc::new(facts),
+            is_git,
+            ports,
+            connection,
+            config: Arc::new(config),
+            registry,
+            journal,
+            grants: Arc::default(),
+            seen,
+            chosen: Mutex::new(chosen),
+            told: Mutex::default(),
+        }
+    }
+
+    pub(crate) async fn emit(&self, event: SessionEvent) {
+        self.connection.client.update(self.id.clone(), event).await;
+    }
+
+    /// Tells the user of each problem once.
+    pub(crate) async fn warn(&self, problems: Vec<String>) {
+        for text in problems {
+            let is_new = self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone());
+            if is_new {
+                self.emit(SessionEvent::Notice { severity: Severity::Warning, text }).await;
+            }
+        }
+    }
+
+    pub(crate) async fn warn_of_configuration(&self) {
+        self.warn(self.config.problems.iter().map(ToString::to_string).collect()).await;
+    }
+
+    /// The agent in force: the one chosen, else the default, else any that can be talked to.
+    pub(crate) fn agent(&self) -> Agent {
+        let chosen = self.lock().agent.clone();
+        let named = chosen.as_deref().and_then(|name| self.selectable(name));
+        named
+            .or_else(|| self.selectable(&self.config.default_agent))
+            .or_else(|| self.config.agents.values().find(|agent| agent.is_selectable()))
+            .cloned()
+            .unwrap_or_else(|| Agent { mode: agent::AgentMode::Primary, ..Agent::new(agent::BUILD, Some(&self.facts)) })
+    }
+
+    pub(crate) fn selectable(&self, name: &str) -> Option<&Agent> {
+        self.config.agents.get(name).filter(|agent| agent.is_selectable())
+    }
+
+    /// The user's choice comes before the agent's own model, that before the configuration's; the error is for the user.
+    pub(crate) fn model(&self, agent: &Agent) -> Result<ConfiguredModel, String> {
+        let Some(wanted) = self.model_of(agent) else {
+            return Err(self.no_model());
+        };
+        self.config.model(&wanted).ok_or_else(|| {
+            let known: Vec<String> = self.config.models.iter().map(|model| model.model.to_string()).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            format!(
+                "The model {wanted} is set, but no provider \"{}\" is configured. Configured models: {known}.",
+                wanted.provider
+            )
+        })
+    }
+
+    pub(crate) fn choices(&self) -> Choices {
+        let agent = self.agent();
+        let model = self.model_of(&agent);
+        let selectable = self.config.agents.values().filter(|agent| agent.is_selectable());
+        let mut models: Vec<_> =
+            self.config.models.iter().map(|listed| (listed.model.clone(), listed.name.clone())).collect();
+        if let Some(model) = &model
+            && !models.iter().any(|(listed, _)| listed == model)
+            && let Some(unlisted) = self.config.model(model)
+        {
+            models.insert(0, (unlisted.model, unlisted.name));
+        }
+        Choices {
+            agent: agent.name,
+            agents: selectable.map(|agent| (agent.name.clone(), agent.description.clone())).collect(),
+            model,
+            models,
+        }
+    }
+
+    pub(crate) fn choose(&self, choice: &Choose) {
+        let mut chosen = self.lock();
+        match choice {
+            Choose::Agent(name) => chosen.agent = Some(name.clone()),
+            Choose::Model(model) => chosen.model = Some(model.clone()),
+        }
+    }
+
+    fn model_of(&self, agent: &Agent) -> Option<ModelRef> {
+        let chosen = self.lock().model.clone();
+        chosen
+            .or_else(|| agent.model.clone())
+            .or_else(|| self.config.model.clone())
+            .or_else(|| self.config.models.first().map(|listed| listed.model.clone()))
+    }
+
+    fn no_model(&self) -> String {
+        let file = self.ports.environment.folders().config.join("copydesk/copydesk.jsonc");
+        format!(
+            "No model is set. Put `model` and `provider` into {file} and open a new session. For a local server, for example:\n\n\
+             {{\"model\": \"local/NAME\",\n \"provider\": {{\"local\": {{\"options\": {{\"baseURL\": \"http://127.0.0.1:8080/v1\"}},\n  \
+             \"models\": {{\"NAME\": {{}}}}}}}}}}\n\nNAME is the model's name as the server knows it."
+        )
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Chosen> {
+        self.chosen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

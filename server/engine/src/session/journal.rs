@@ -1,0 +1,64 @@
+//! The session's entries: stored first, then known here, in one order for everybody who adds to them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::event::SessionEvent;
+use crate::ids::SessionId;
+use crate::message::{Entry, Todo};
+use crate::ports::{BoxFuture, Client, Store, StoreError};
+use crate::tool::{Todos, ToolError};
+
+pub(crate) struct Journal {
+    session: SessionId,
+    store: Arc<dyn Store>,
+    entries: Mutex<Vec<Entry>>,
+    /// The queue of those who write: rows are stored in the order in which they stand in `entries`. It guards no data.
+    queue: tokio::sync::Mutex<()>,
+}
+
+impl Journal {
+    /// `entries` are stored already.
+    pub(crate) fn new(session: SessionId, store: Arc<dyn Store>, entries: Vec<Entry>) -> Self {
+        Self { session, store, entries: Mutex::new(entries), queue: tokio::sync::Mutex::default() }
+    }
+
+    /// Returns the index of the first of the new entries.
+    pub(crate) async fn append(&self, new: Vec<Entry>) -> Result<usize, StoreError> {
+        let _turn = self.queue.lock().await;
+        self.store.append(self.session.clone(), new.clone()).await?;
+        let mut entries = self.lock();
+        let index = entries.len();
+        entries.extend(new);
+        Ok(index)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&[Entry]) -> T) -> T {
+        read(&self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The list of things to do: stored, then told to the client.
+pub(crate) struct SessionTodos {
+    pub(crate) session: SessionId,
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) client: Arc<dyn Client>,
+}
+
+impl Todos for SessionTodos {
+    fn replace(&self, todos: Vec<Todo>) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(async move {
+            let entry = Entry::Todos { todos: todos.clone() };
+            self.journal.append(vec![entry]).await.map_err(|error| ToolError::Fatal(error.to_string()))?;
+            self.client.update(self.session.clone(), SessionEvent::Plan(todos)).await;
+            Ok(())
+        })
+    }
+}
