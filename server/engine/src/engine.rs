@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use copydesk_workspace::disk::FileKind;
 use copydesk_workspace::path::AbsPath;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -13,14 +14,13 @@ use crate::config::{self, Config};
 use crate::history;
 use crate::ids::SessionId;
 use crate::message::Entry;
-use crate::ports::{Connection, Ports, SessionMeta, StoreError};
+use crate::ports::{Connection, Ports, SessionMeta, StoreError, StoredSession};
 use crate::registry::Registry;
-use crate::run::WIND_DOWN;
 use crate::session::{Actor, Context, Parts, SessionHandle};
 use crate::tool::Facts;
 
-/// How long the end of sessions is waited for: their runs' time to wind down, and a bit to store it.
-const SHUTDOWN_LIMIT: Duration = WIND_DOWN.saturating_add(Duration::from_secs(1));
+/// How long the end of sessions is waited for: the daemon is gone 2 s after the end of its input, whatever is pending (R22.6).
+const CLOSE_LIMIT: Duration = Duration::from_millis(1800);
 
 pub struct Engine {
     ports: Ports,
@@ -95,13 +95,9 @@ impl Engine {
             return Ok(open);
         }
         let stored = self.ports.store.load(id.clone()).await?;
-        let closing = history::close_interrupted(&stored.entries, self.ports.clock.now());
-        if !closing.is_empty() {
-            self.ports.store.append(id.clone(), closing.clone()).await?;
-        }
-        let place = self.place(stored.meta.folder, stored.meta.roots).await;
+        let place = self.place(stored.meta.folder.clone(), stored.meta.roots.clone()).await;
         let config = config::load(&self.ports, &place.facts).await;
-        self.open(id.clone(), place, config, connection, [stored.entries, closing].concat())
+        self.resume(stored, place, config, connection).await
     }
 
     pub fn session(&self, id: &SessionId) -> Result<SessionHandle, EngineError> {
@@ -109,7 +105,7 @@ impl Engine {
         sessions.get(id).map(|open| open.handle.clone()).ok_or_else(|| EngineError::UnknownSession(id.clone()))
     }
 
-    /// Ends the sessions of a connection that is gone: cancels their turns and waits until their commands are gone, 2 s and a bit at most.
+    /// Ends the sessions of a connection that is gone: cancels their turns and waits until their commands are gone, less than 2 s.
     pub async fn close_connection(&self, connection: &Connection) {
         let closed: Vec<Open> = {
             let mut sessions = self.lock();
@@ -120,17 +116,19 @@ impl Engine {
                 .collect();
             ids.iter().filter_map(|id| sessions.remove(id)).collect()
         };
-        close(closed).await;
+        close(closed, Instant::now() + CLOSE_LIMIT).await;
     }
 
-    /// Cancels all turns and waits until their commands are gone, 2 s and a bit at most.
+    /// Cancels all turns and waits until their commands are gone, less than 2 s in all.
     pub async fn shutdown(&self) {
+        let deadline = Instant::now() + CLOSE_LIMIT;
         self.closing.cancel();
         let closed = std::mem::take(&mut *self.lock());
-        close(closed.into_values().collect()).await;
+        close(closed.into_values().collect(), deadline).await;
         self.tasks.close();
-        // What is left are flushes, which bound themselves.
-        let _ = tokio::time::timeout(SHUTDOWN_LIMIT, self.tasks.wait()).await;
+        if tokio::time::timeout_at(deadline, self.tasks.wait()).await.is_err() {
+            tracing::warn!("the session store was not flushed in time");
+        }
     }
 
     /// With a configuration made elsewhere.
@@ -149,6 +147,22 @@ impl Engine {
         };
         self.ports.store.create(meta).await?;
         self.open(id, place, config, connection, Vec::new())
+    }
+
+    pub(crate) async fn resume(
+        &self,
+        stored: StoredSession,
+        place: Place,
+        config: Config,
+        connection: Connection,
+    ) -> Result<SessionHandle, EngineError> {
+        let StoredSession { meta, mut entries, .. } = stored;
+        let closing = history::close_interrupted(&entries, self.ports.clock.now());
+        if !closing.is_empty() {
+            self.ports.store.append(meta.id.clone(), closing.clone()).await?;
+            entries.extend(closing);
+        }
+        self.open(meta.id, place, config, connection, entries)
     }
 
     pub(crate) async fn place(&self, folder: AbsPath, roots: Vec<AbsPath>) -> Place {
@@ -235,12 +249,11 @@ pub(crate) struct Place {
 }
 
 /// Turns end first, all at once; a session that does not end in time is dropped, and its processes with it.
-async fn close(sessions: Vec<Open>) {
+async fn close(sessions: Vec<Open>, deadline: Instant) {
     for open in &sessions {
         open.handle.cancel();
         open.closing.cancel();
     }
-    let deadline = tokio::time::Instant::now() + SHUTDOWN_LIMIT;
     for mut open in sessions {
         if tokio::time::timeout_at(deadline, &mut open.actor).await.is_err() {
             tracing::warn!(session = %open.handle.id(), "a session did not end in time and was dropped");
@@ -248,7 +261,3 @@ async fn close(sessions: Vec<Open>) {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "engine_tests.rs"]
-mod tests;

@@ -5,6 +5,7 @@ mod model;
 mod strict;
 mod surroundings;
 mod toys;
+mod world;
 
 pub use client::{FakeClient, PendingAsk, Recorded};
 pub use model::{FakeModel, ModelPlayer, Reply, ScriptedModel};
@@ -13,6 +14,7 @@ pub use surroundings::{
     DiskFiles, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSecrets, FakeShell, MemoryStore,
 };
 pub use toys::{Toy, ToyTool};
+pub use world::{ASKED, World, config};
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -33,7 +33,6 @@ pub struct Reply {
 }
 
 impl FakeModel {
-    #[expect(clippy::new_ret_no_self, reason = "the port is only of use with its player")]
     pub fn new() -> (Arc<Self>, ModelPlayer) {
         let (sender, requests) = mpsc::unbounded_channel();
         let faults = Arc::<Mutex<Vec<String>>>::default();
@@ -150,6 +149,11 @@ impl ScriptedModel {
 
     pub fn requests(&self) -> Vec<ModelRequest> {
         lock(&self.requests).clone()
+    }
+
+    /// From now on it says `done`.
+    pub fn forget_replies(&self) {
+        lock(&self.replies).clear();
     }
 
     pub fn faults(&self) -> Vec<String> {
