@@ -18,7 +18,7 @@ pub struct Registry {
 
 impl Registry {
     pub fn builtin() -> Self {
-        Self::new([])
+        Self::new(crate::tools::builtin())
     }
 
     /// Of two tools with one name the later one stays.

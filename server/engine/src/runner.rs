@@ -1,21 +1,39 @@
 //! Runs one tool call, the only way there is: decode ▸ access ▸ prepare ▸ decide and ask ▸ gate ▸ commit ▸ cap ▸ result. It does not know what any
 //! tool does, stores nothing, and announces nothing: the run loop tells the client of a call before it comes here.
 
+mod access;
+mod arguments;
+mod ask;
+mod commit;
+mod decide;
+mod gate;
 mod grants;
+mod preview;
 mod seen;
 
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use serde_json::Value;
+use futures::FutureExt;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::config::Config;
+use crate::event::{SessionEvent, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
-use crate::message::{ToolResult, TurnEnd};
-use crate::ports::{Connection, Ports};
-use crate::registry::Registry;
-use crate::tool::{Facts, Todos};
+use crate::message::{SeenFile, ToolResult, ToolStatus, TurnEnd};
+use crate::output;
+use crate::ports::{Connection, Ports, Preview};
+use crate::registry::{INVALID, Registry};
+use crate::tool::{AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolError};
+use crate::view::View;
+
+use access::{Need, Resolved};
+use ask::{Asks, Question, Reply};
+use decide::{Decided, decide};
+use gate::{Gates, Ticket};
 
 pub use grants::Grants;
 pub use seen::Seen;
@@ -53,19 +71,358 @@ pub struct RunnerDeps {
     pub cancel: CancellationToken,
 }
 
+/// How often a call is prepared because the text under it moved.
+const TRIES: usize = 5;
+
 /// Runs the calls of one turn. Calls may run beside each other: what changes something is committed in the order in which `run` was first polled.
 pub struct Runner {
     deps: RunnerDeps,
+    gates: Gates,
+    asks: Asks,
+    /// Fires when the user has rejected a call and with it the turn.
+    halted: CancellationToken,
+}
+
+/// A call on its way.
+struct Running<'a> {
+    tool: &'a Arc<dyn AnyTool>,
+    view: &'a ToolCallView,
+    ticket: Ticket<'a>,
+    progress: tokio::sync::mpsc::Receiver<String>,
+}
+
+/// Why a call did not come to its result.
+enum Stopped {
+    Failed {
+        text: String,
+        seen: Vec<SeenFile>,
+    },
+    Cancelled {
+        text: String,
+        stop: Option<TurnEnd>,
+    },
+    /// The turn ends with this call.
+    Turn {
+        text: String,
+        stop: TurnEnd,
+    },
+}
+
+/// A call that the rules or the user have let through.
+struct Allowed {
+    value: Box<dyn Any + Send>,
+    preview: Preview,
 }
 
 impl Runner {
     pub fn new(deps: RunnerDeps) -> Self {
-        Self { deps }
+        Self { deps, gates: Gates::new(), asks: Asks::default(), halted: CancellationToken::new() }
     }
 
     /// Never fails: whatever goes wrong is the call's result. Sends every event of the call after its announcement.
     pub async fn run(&self, call: Call) -> CallOutcome {
-        let _ = (&self.deps.session, call);
-        todo!()
+        let parsed = arguments::parse(&call.arguments);
+        let input = match &parsed {
+            Ok(input) => input.clone(),
+            Err(error) => error.input.clone(),
+        };
+        let registry = &self.deps.registry;
+        let found = registry.find(&call.name);
+        let view = ToolCallView {
+            call: call.id.clone(),
+            name: found.map_or_else(|| call.name.clone(), |tool| tool.name().to_owned()),
+            kind: registry.kind(&call.name),
+            title: registry.title(&call.name, &input, &self.deps.facts),
+            state: ToolCallState::Pending,
+            input: input.clone(),
+            text: String::new(),
+            diffs: Vec::new(),
+            locations: Vec::new(),
+        };
+        let ended = match (found, parsed) {
+            (None, _) => self.unknown(&call.name, &view).await,
+            (Some(_), Err(error)) => Err(Stopped::failed(error.text)),
+            (Some(tool), Ok(input)) => self.guarded(tool, input, &view).await,
+        };
+        self.end(view, input, ended).await
+    }
+
+    /// Tells the model which tools there are (name repair has failed).
+    async fn unknown(&self, name: &str, view: &ToolCallView) -> Result<commit::Done, Stopped> {
+        let offered: Vec<&str> = self.deps.registry.offered(&self.deps.agent.rules).map(|tool| tool.name()).collect();
+        let error = format!("There is no tool {name:?}. Tools: {}.", offered.join(", "));
+        match self.deps.registry.find(INVALID) {
+            Some(tool) => self.guarded(tool, json!({"tool": name, "error": error}), view).await,
+            None => Err(Stopped::failed(error)),
+        }
+    }
+
+    /// A panic is this call's fault alone.
+    async fn guarded(
+        &self,
+        tool: &Arc<dyn AnyTool>,
+        input: Value,
+        view: &ToolCallView,
+    ) -> Result<commit::Done, Stopped> {
+        let call = AssertUnwindSafe(self.call(tool, input, view));
+        call.catch_unwind().await.unwrap_or_else(|_| {
+            tracing::error!(tool = tool.name(), call = %view.call, "a tool panicked");
+            let text = format!(
+                "{} failed by a fault inside Copydesk, which is in its log. What it was doing may be half done: look before the next step.",
+                tool.name()
+            );
+            Err(Stopped::failed(text))
+        })
+    }
+
+    async fn call(&self, tool: &Arc<dyn AnyTool>, input: Value, view: &ToolCallView) -> Result<commit::Done, Stopped> {
+        let (sender, progress) = tokio::sync::mpsc::channel(64);
+        let mut running = Running { tool, view, ticket: self.gates.enter(tool.gate()), progress };
+        self.go_on()?;
+        let decoded = tool.decode(input)?;
+        let access = tool.access(&*decoded, &self.deps.facts)?;
+        let resolved = access::resolve(&self.deps, access).await.map_err(|error| Stopped::failed(error.to_string()))?;
+        self.refuse_denied(&resolved.needs)?;
+        let Resolved { needs, scope, paths, quoting } = resolved;
+        let ctx = self.context(scope, &view.call, Progress(sender));
+        let may_quote = quoting.iter().all(|need| decide(&self.deps, need) == Decided::Allowed);
+
+        let mut consent: Option<Preview> = None;
+        for _ in 0..TRIES {
+            let Prepared { value, preview } =
+                self.prepare(&running, &*decoded, &ctx).await.map_err(|error| Stopped::of(error, may_quote))?;
+            let preview = preview::shown(&preview, &paths);
+            self.consent(view, &needs, &preview, &mut consent).await?;
+            self.until_stopped(running.ticket.turn()).await?;
+            self.go_on()?;
+            let allowed = Allowed { value, preview };
+            match self.commit(&mut running, allowed, &ctx, may_quote).await? {
+                commit::Committed::Done(done) => return Ok(done),
+                commit::Committed::Moved(reason) => {
+                    tracing::debug!(call = %view.call, reason, "the base moved");
+                }
+            }
+        }
+        Err(Stopped::failed(
+            "The file changes faster than the edit can be applied: read it again, then repeat the call.".to_owned(),
+        ))
+    }
+
+    /// What fails beside calls that come first may work after them: an edit of text that an earlier call writes.
+    async fn prepare(
+        &self,
+        running: &Running<'_>,
+        input: &(dyn Any + Send + Sync),
+        ctx: &ToolContext,
+    ) -> Result<Prepared<Box<dyn Any + Send>>, ToolError> {
+        let cancelled = |_| ToolError::Cancelled;
+        let first = self.until_stopped(running.tool.prepare(input, ctx)).await.map_err(cancelled)?;
+        match first {
+            Err(ToolError::Tell(_) | ToolError::Quote { .. }) if !running.ticket.is_next() => {
+                self.until_stopped(running.ticket.turn()).await.map_err(cancelled)?;
+                self.until_stopped(running.tool.prepare(input, ctx)).await.map_err(cancelled)?
+            }
+            other => other,
+        }
+    }
+
+    fn refuse_denied(&self, needs: &[Need]) -> Result<(), Stopped> {
+        let denials: Vec<String> = needs
+            .iter()
+            .filter_map(|need| match decide(&self.deps, need) {
+                Decided::Denied(reason) => Some(reason),
+                Decided::Allowed | Decided::Asked(_) => None,
+            })
+            .collect();
+        if denials.is_empty() {
+            return Ok(());
+        }
+        Err(Stopped::failed(format!(
+            "{}. Nothing was done. Do not try to reach the same by another way.",
+            denials.join("; ")
+        )))
+    }
+
+    /// Asks once for all that is not allowed. `given` is the preview that was consented to: the same content is not asked again.
+    async fn consent(
+        &self,
+        view: &ToolCallView,
+        needs: &[Need],
+        preview: &Preview,
+        given: &mut Option<Preview>,
+    ) -> Result<(), Stopped> {
+        self.refuse_denied(needs)?;
+        let asked: Vec<(Need, String)> = needs
+            .iter()
+            .filter_map(|need| match decide(&self.deps, need) {
+                Decided::Asked(reason) => Some((need.clone(), reason)),
+                Decided::Allowed | Decided::Denied(_) => None,
+            })
+            .collect();
+        let known = given.as_ref().is_some_and(|given| preview::same_content(given, preview));
+        if asked.is_empty() || known {
+            return Ok(());
+        }
+        let question = Question {
+            call: &view.call,
+            title: &view.title,
+            input: &view.input,
+            preview: preview.clone(),
+            needs: asked,
+        };
+        let reply = self.until_stopped(self.asks.ask(&self.deps, question)).await?;
+        self.take(reply)?;
+        *given = Some(preview.clone());
+        Ok(())
+    }
+
+    fn take(&self, reply: Reply) -> Result<(), Stopped> {
+        match reply {
+            Reply::Allowed => Ok(()),
+            Reply::RejectedWith(message) => Err(Stopped::failed(format!(
+                "The user rejected this call and says: {message}\nNothing was done. Go on as the user wishes."
+            ))),
+            Reply::Cancelled => Err(Stopped::Cancelled {
+                text: "The user cancelled the turn; nothing was done.".to_owned(),
+                stop: Some(TurnEnd::Cancelled),
+            }),
+            Reply::Undeliverable(reason) => {
+                Err(Stopped::failed(format!("Denied: no client could be asked ({reason}). Nothing was done.")))
+            }
+            Reply::Rejected => Err(self.rejected("The user rejected this call; nothing was done.")),
+            Reply::Unknown => {
+                Err(self
+                    .rejected("The client's answer was none of the options, which is no consent; nothing was done."))
+            }
+        }
+    }
+
+    fn rejected(&self, text: &str) -> Stopped {
+        if self.deps.config.continue_on_reject {
+            return Stopped::failed(text.to_owned());
+        }
+        self.halted.cancel();
+        Stopped::Turn { text: text.to_owned(), stop: TurnEnd::Rejected }
+    }
+
+    /// `Err` once the turn is over.
+    fn go_on(&self) -> Result<(), Stopped> {
+        if self.deps.cancel.is_cancelled() {
+            return Err(Stopped::cancelled());
+        }
+        if self.halted.is_cancelled() {
+            let text = "Not done: the user rejected another call of this step, which ended the turn.".to_owned();
+            return Err(Stopped::Cancelled { text, stop: None });
+        }
+        Ok(())
+    }
+
+    /// Drops `work` when the turn is over.
+    async fn until_stopped<T>(&self, work: impl Future<Output = T>) -> Result<T, Stopped> {
+        tokio::select! {
+            biased;
+            () = self.deps.cancel.cancelled() => {}
+            () = self.halted.cancelled() => {}
+            done = work => return Ok(done),
+        }
+        self.go_on().and(Err(Stopped::cancelled()))
+    }
+
+    fn context(&self, scope: crate::view::Scope, call: &CallId, progress: Progress) -> ToolContext {
+        let RunnerDeps { connection, ports, .. } = &self.deps;
+        let view = View::new(Arc::clone(&ports.files), Arc::clone(&connection.editor), Arc::clone(&connection.overlay));
+        ToolContext {
+            facts: Arc::clone(&self.deps.facts),
+            view: view.narrowed(scope),
+            shell: Arc::clone(&ports.shell),
+            diagnostics: Arc::clone(&connection.diagnostics),
+            todos: Arc::clone(&self.deps.todos),
+            seen: Arc::clone(&self.deps.seen),
+            ids: Arc::clone(&ports.ids),
+            cancel: self.deps.cancel.clone(),
+            progress,
+            label: format!("{} {call}", self.deps.session),
+            hidden_vars: self.deps.config.key_variables.clone(),
+        }
+    }
+
+    async fn end(&self, view: ToolCallView, input: Value, ended: Result<commit::Done, Stopped>) -> CallOutcome {
+        let title = view.title.clone();
+        let (result, locations, stop) = match ended {
+            Ok(done) => {
+                let status = ToolStatus::Completed;
+                let commit::Done { text, diffs, seen, metadata, locations } = done;
+                (ToolResult { status, text, title, diffs, seen, metadata }, locations, None)
+            }
+            Err(stopped) => {
+                let (status, text, seen, stop) = stopped.into_parts();
+                let text = self.capped(text).await;
+                let metadata = Value::Null;
+                (ToolResult { status, text, title, diffs: Vec::new(), seen, metadata }, Vec::new(), stop)
+            }
+        };
+        self.deps.seen.record(&result.seen);
+        let view = ToolCallView {
+            state: ToolCallState::Ended(result.status),
+            text: result.text.clone(),
+            diffs: result.diffs.clone(),
+            locations,
+            ..view
+        };
+        self.tell(view).await;
+        CallOutcome { input, result, stop }
+    }
+
+    async fn capped(&self, text: String) -> String {
+        let ports = &self.deps.ports;
+        output::cap(text, &self.deps.facts, &ports.files, &*ports.ids).await
+    }
+
+    async fn tell(&self, view: ToolCallView) {
+        self.deps.connection.client.update(self.deps.session.clone(), SessionEvent::ToolCallUpdate(view)).await;
     }
 }
+
+impl Stopped {
+    fn failed(text: String) -> Self {
+        Self::Failed { text, seen: Vec::new() }
+    }
+
+    fn cancelled() -> Self {
+        Self::Cancelled { text: "Cancelled by the user before it was done.".to_owned(), stop: None }
+    }
+
+    fn of(error: ToolError, may_quote: bool) -> Self {
+        match error {
+            ToolError::Tell(text) => Self::failed(text),
+            ToolError::Quote { text, quote, seen } if may_quote => {
+                Self::Failed { text: format!("{text}\n{quote}"), seen }
+            }
+            ToolError::Quote { text, .. } => Self::failed(format!(
+                "{text}\nIts text is not shown here: reading it needs the user's permission. Call `read`."
+            )),
+            ToolError::Fatal(text) => Self::Turn { text: text.clone(), stop: TurnEnd::Failed { message: text } },
+            ToolError::Cancelled => Self::cancelled(),
+            ToolError::Interrupted(text) => Self::Cancelled { text, stop: None },
+        }
+    }
+
+    fn into_parts(self) -> (ToolStatus, String, Vec<SeenFile>, Option<TurnEnd>) {
+        match self {
+            Self::Failed { text, seen } => (ToolStatus::Failed, text, seen, None),
+            Self::Cancelled { text, stop } => (ToolStatus::Cancelled, text, Vec::new(), stop),
+            Self::Turn { text, stop } => (ToolStatus::Failed, text, Vec::new(), Some(stop)),
+        }
+    }
+}
+
+/// Outside of the preparation nothing is quoted.
+impl From<ToolError> for Stopped {
+    fn from(error: ToolError) -> Self {
+        Self::of(error, false)
+    }
+}
+
+#[cfg(test)]
+#[path = "runner_tests.rs"]
+mod tests;

@@ -1,6 +1,9 @@
 //! The contract of a tool. A tool is declared, not wired: it says what it would touch, prepares a value, and carries out exactly that value. It cannot
 //! ask, cap, record or reach past what it was granted: the runner does the first three, the context the last.
 
+mod erased;
+mod schema;
+
 use std::any::Any;
 use std::sync::Arc;
 
@@ -11,8 +14,11 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::message::{FileDiff, SeenFile, Todo};
-use crate::ports::{BoxFuture, Preview, Shell};
+use crate::ports::{BoxFuture, Diagnostics, Ids, Preview, Shell};
+use crate::runner::Seen;
 use crate::view::View;
+
+pub use erased::erase;
 
 pub trait Tool: Send + Sync + 'static {
     /// Its doc comments are the model's documentation of the parameters.
@@ -112,10 +118,17 @@ pub struct ToolContext {
     pub facts: Arc<Facts>,
     pub view: View,
     pub shell: Arc<dyn Shell>,
+    pub diagnostics: Arc<dyn Diagnostics>,
     pub todos: Arc<dyn Todos>,
+    pub seen: Arc<Seen>,
+    pub ids: Arc<dyn Ids>,
     /// Of the turn: side effects stop when it fires.
     pub cancel: CancellationToken,
     pub progress: Progress,
+    /// Names session and call: for the change log and the undo step of the editor.
+    pub label: String,
+    /// Variables that children must not see.
+    pub hidden_vars: Vec<String>,
 }
 
 /// The session's list of things to do.
@@ -144,11 +157,17 @@ pub enum ToolError {
     /// The model is told: what happened, and what to do next.
     #[error("{0}")]
     Tell(String),
+    /// The same with a quotation of files: the model gets that, and knows the files from it, where it may read them without a question (R6.4).
+    #[error("{text}")]
+    Quote { text: String, quote: String, seen: Vec<SeenFile> },
     /// The turn ends; the text is for the user.
     #[error("{0}")]
     Fatal(String),
     #[error("cancelled")]
     Cancelled,
+    /// Cancelled as well, with what it had come to by then.
+    #[error("{0}")]
+    Interrupted(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,1 +1,38 @@
-//! The built-in tools, one file each, their descriptions beside them.
+//! The built-in tools, one file each, their descriptions beside them. What several of them share: paths, lines, changes of files, problems.
+
+mod bash;
+mod change;
+mod edit;
+mod escape;
+mod invalid;
+mod lines;
+mod path;
+mod problems;
+mod read;
+mod todowrite;
+mod write;
+
+use std::sync::Arc;
+
+use crate::tool::{AnyTool, Facts, erase};
+
+pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
+    vec![
+        erase(bash::Bash),
+        erase(edit::Edit),
+        erase(invalid::Invalid),
+        erase(read::Read),
+        erase(todowrite::TodoWrite),
+        erase(write::Write),
+    ]
+}
+
+/// Fills the values of this run into a description.
+fn described(text: &str, facts: &Facts) -> String {
+    text.trim()
+        .replace("{folder}", &facts.folder.to_string())
+        .replace("{temp}", &facts.temp.to_string())
+        .replace("{platform}", facts.platform)
+        .replace("{max_lines}", &facts.max_lines.to_string())
+        .replace("{max_bytes}", &facts.max_bytes.to_string())
+}

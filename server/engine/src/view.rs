@@ -1,6 +1,7 @@
 //! Text as the agent sees it, and the one way to change it: open documents over the disk (R6.1), edits through the editor or an atomic write (R6.2).
 
 mod apply;
+mod known;
 mod locks;
 mod open;
 mod revert;

@@ -1,0 +1,193 @@
+//! What a call would touch, as the rules see it: links resolved, paths relative to the tree, folders outside of the workspace (C62). Decides nothing.
+
+use copydesk_workspace::disk::{DiskError, FileKind};
+use copydesk_workspace::path::{AbsPath, DocKey};
+
+use super::RunnerDeps;
+use super::grants::Grant;
+use crate::permission::path_pattern;
+use crate::tool::{Access, Facts};
+use crate::view::{Granted, Scope};
+
+/// One permission that a call needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Need {
+    pub(super) permission: String,
+    /// Of one thing under several names: all must be allowed.
+    pub(super) values: Vec<String>,
+    /// Names under which the thing may be denied, though not allowed.
+    pub(super) aliases: Vec<String>,
+    pub(super) subject: Subject,
+    /// For the user: what is done to what, e.g. `edit src/a.rs`.
+    pub(super) what: String,
+    /// What "always" covers, in words that name all of it.
+    pub(super) always: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Subject {
+    Read,
+    /// Of the document with this key.
+    Edit(DocKey),
+    Folder(String),
+    Command(String),
+    Session,
+}
+
+#[derive(Debug)]
+pub(super) struct Resolved {
+    pub(super) needs: Vec<Need>,
+    pub(super) scope: Scope,
+    /// Paths of the call with their targets, where they are links.
+    pub(super) paths: Vec<(AbsPath, AbsPath)>,
+    /// What it would take to quote from the files.
+    pub(super) quoting: Vec<Need>,
+}
+
+impl Need {
+    pub(super) fn grants(&self) -> Vec<Grant> {
+        let permission = &self.permission;
+        match &self.subject {
+            Subject::Folder(folder) => vec![Grant::Under { permission: permission.clone(), folder: folder.clone() }],
+            Subject::Read | Subject::Edit(_) | Subject::Command(_) | Subject::Session => self
+                .values
+                .iter()
+                .map(|value| Grant::Exact { permission: permission.clone(), value: value.clone() })
+                .collect(),
+        }
+    }
+}
+
+pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Resolved, DiskError> {
+    let places = Places::of(deps).await?;
+    let mut resolved = Resolved { needs: Vec::new(), scope: Scope::All, paths: Vec::new(), quoting: Vec::new() };
+    let mut granted = Vec::new();
+    let mut is_command = false;
+    for access in access {
+        match access {
+            Access::Read(path) => {
+                let real = deps.ports.files.real_path(path.clone()).await?;
+                resolved.needs.push(places.file("read", &path, &real));
+                resolved.needs.extend(places.outside(deps, &path, &real).await);
+                resolved.quoting.extend(resolved.needs.iter().cloned());
+                granted.push(Granted { real: real.clone(), write: false });
+                resolved.paths.push((path, real));
+            }
+            Access::Write(path) => {
+                let real = deps.ports.files.real_path(path.clone()).await?;
+                let outside = places.outside(deps, &path, &real).await;
+                resolved.needs.push(places.file("edit", &path, &real));
+                resolved.quoting.push(places.file("read", &path, &real));
+                resolved.quoting.extend(outside.clone());
+                resolved.needs.extend(outside);
+                granted.push(Granted { real: real.clone(), write: true });
+                resolved.paths.push((path, real));
+            }
+            Access::Command { text, folder } => {
+                let real = deps.ports.files.real_path(folder.clone()).await?;
+                resolved.needs.extend(places.outside(deps, &folder, &real).await);
+                resolved.needs.push(command(text));
+                is_command = true;
+            }
+            Access::Session { permission } => resolved.needs.push(of_session(permission)),
+        }
+    }
+    resolved.needs.dedup();
+    if !is_command {
+        resolved.scope = Scope::Paths(granted);
+    }
+    Ok(resolved)
+}
+
+fn command(text: String) -> Need {
+    Need {
+        permission: "bash".to_owned(),
+        values: vec![text.clone()],
+        aliases: Vec::new(),
+        subject: Subject::Command(text),
+        what: "run a command".to_owned(),
+        always: "this exact command".to_owned(),
+    }
+}
+
+fn of_session(permission: &str) -> Need {
+    Need {
+        permission: permission.to_owned(),
+        values: vec!["*".to_owned()],
+        aliases: Vec::new(),
+        subject: Subject::Session,
+        what: format!("use {permission}"),
+        always: permission.to_owned(),
+    }
+}
+
+/// The folders that have a name of their own in rules, as they are named and as they are on the disk.
+struct Places<'a> {
+    facts: &'a Facts,
+    /// Those of the workspace first.
+    folders: Vec<(AbsPath, AbsPath)>,
+    inside: usize,
+}
+
+impl<'a> Places<'a> {
+    async fn of(deps: &'a RunnerDeps) -> Result<Self, DiskError> {
+        let facts = &*deps.facts;
+        let inside = facts.roots.iter().chain([&facts.folder, &facts.worktree]);
+        let known = inside.clone().chain([&facts.spill, &facts.temp]);
+        let mut folders = Vec::new();
+        for folder in known {
+            folders.push((folder.clone(), deps.ports.files.real_path(folder.clone()).await?));
+        }
+        Ok(Self { facts, folders, inside: inside.count() })
+    }
+
+    fn file(&self, permission: &str, path: &AbsPath, real: &AbsPath) -> Need {
+        let given = path_pattern(path, &self.facts.worktree);
+        let target = path_pattern(&self.named(real), &self.facts.worktree);
+        let shown = if given == target { given.clone() } else { format!("{given} (a link to {real})") };
+        let mut values = vec![given];
+        if !values.contains(&target) {
+            values.push(target);
+        }
+        let subject =
+            if permission == "edit" { Subject::Edit(DocKey::from_real_path(real.clone())) } else { Subject::Read };
+        Need {
+            permission: permission.to_owned(),
+            values,
+            aliases: Vec::new(),
+            subject,
+            what: format!("{permission} {shown}"),
+            always: format!("{permission} {shown}"),
+        }
+    }
+
+    /// Where the target is in no folder of the workspace.
+    async fn outside(&self, deps: &RunnerDeps, path: &AbsPath, real: &AbsPath) -> Option<Need> {
+        if self.folders[..self.inside].iter().any(|(_, folder)| real.starts_with(folder)) {
+            return None;
+        }
+        let is_folder = deps.ports.files.stat(real.clone()).await.is_ok_and(|stat| stat.kind == FileKind::Directory);
+        let folder_of = |path: &AbsPath| {
+            let parent = if is_folder { None } else { path.parent() };
+            parent.unwrap_or_else(|| path.clone())
+        };
+        let folder = folder_of(&self.named(real)).to_string();
+        let pattern = |folder: &str| format!("{}/*", folder.trim_end_matches('/'));
+        let (value, alias) = (pattern(&folder), pattern(&folder_of(path).to_string()));
+        let link = if path == real { String::new() } else { format!(": {path} is a link, its target is {real}") };
+        Some(Need {
+            permission: "external_directory".to_owned(),
+            aliases: if alias == value { Vec::new() } else { vec![alias] },
+            values: vec![value],
+            what: format!("reach outside of the workspace into {folder}{link}"),
+            always: format!("everything below {folder}"),
+            subject: Subject::Folder(folder.trim_end_matches('/').to_owned()),
+        })
+    }
+
+    /// The name under which rules know a real path: that of the folder it is in.
+    fn named(&self, real: &AbsPath) -> AbsPath {
+        let found = self.folders.iter().find_map(|(name, folder)| Some(name.join(real.relative_to(folder)?)));
+        found.unwrap_or_else(|| real.clone())
+    }
+}

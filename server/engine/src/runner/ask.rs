@@ -1,0 +1,139 @@
+//! Asking the user for all that one call needs, once: the options, what their answers mean, and identical asks that wait for one answer (R9.5).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::FutureExt;
+use futures::future::{Shared, WeakShared};
+use serde_json::Value;
+
+use super::RunnerDeps;
+use super::access::Need;
+use super::decide::{Decided, decide};
+use crate::ids::{AskId, CallId};
+use crate::ports::{Ask, AskOption, AskOutcome, BoxFuture, OptionKind, Preview};
+
+type Answer = Shared<BoxFuture<'static, AskOutcome>>;
+
+/// Asks that wait for the user.
+#[derive(Default)]
+pub(super) struct Asks {
+    waiting: Mutex<Vec<Waiting>>,
+}
+
+struct Waiting {
+    needs: Vec<Need>,
+    preview: Preview,
+    answer: WeakShared<BoxFuture<'static, AskOutcome>>,
+    options: Arc<Options>,
+}
+
+struct Options {
+    once: String,
+    always: String,
+    reject: String,
+}
+
+/// What is asked, and for which call.
+pub(super) struct Question<'a> {
+    pub(super) call: &'a CallId,
+    pub(super) title: &'a str,
+    pub(super) input: &'a Value,
+    pub(super) preview: Preview,
+    /// Each with the reason why it is asked.
+    pub(super) needs: Vec<(Need, String)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reply {
+    Allowed,
+    Rejected,
+    RejectedWith(String),
+    /// The client ended the turn.
+    Cancelled,
+    Undeliverable(String),
+    /// Not an option of this ask.
+    Unknown,
+}
+
+impl Asks {
+    /// Resolves early where an answer to another ask allows this one too. Dropping it withdraws the ask, unless an identical one waits for it.
+    pub(super) async fn ask(&self, deps: &RunnerDeps, question: Question<'_>) -> Reply {
+        let needs: Vec<Need> = question.needs.iter().map(|(need, _)| need.clone()).collect();
+        let mut grants = deps.grants.watch();
+        let (answer, options) = self.join(deps, question, &needs);
+        let granted = async {
+            while grants.changed().await.is_ok() {
+                if needs.iter().all(|need| decide(deps, need) == Decided::Allowed) {
+                    return;
+                }
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            biased;
+            outcome = answer => options.reply(outcome, deps, &needs),
+            () = granted => Reply::Allowed,
+        }
+    }
+
+    fn join(&self, deps: &RunnerDeps, question: Question<'_>, needs: &[Need]) -> (Answer, Arc<Options>) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.retain(|waiting| waiting.answer.upgrade().is_some_and(|answer| answer.peek().is_none()));
+        let same = waiting.iter().find(|waiting| waiting.needs == needs && waiting.preview == question.preview);
+        if let Some((answer, same)) = same.and_then(|same| Some((same.answer.upgrade()?, same))) {
+            return (answer, Arc::clone(&same.options));
+        }
+        let preview = question.preview.clone();
+        let (ask, options) = compose(deps, question);
+        let (client, session) = (Arc::clone(&deps.connection.client), deps.session.clone());
+        let answer: BoxFuture<'static, AskOutcome> = Box::pin(async move { client.ask(session, ask).await });
+        let answer = answer.shared();
+        let options = Arc::new(options);
+        if let Some(weak) = answer.downgrade() {
+            let needs = needs.to_vec();
+            waiting.push(Waiting { needs, preview, answer: weak, options: Arc::clone(&options) });
+        }
+        (answer, options)
+    }
+}
+
+impl Options {
+    fn reply(&self, outcome: AskOutcome, deps: &RunnerDeps, needs: &[Need]) -> Reply {
+        match outcome {
+            AskOutcome::Cancelled => Reply::Cancelled,
+            AskOutcome::Undeliverable { reason } => Reply::Undeliverable(reason),
+            AskOutcome::Selected { option, .. } if option == self.once => Reply::Allowed,
+            AskOutcome::Selected { option, .. } if option == self.always => {
+                deps.grants.add(needs.iter().flat_map(Need::grants));
+                Reply::Allowed
+            }
+            AskOutcome::Selected { option, message } if option == self.reject => match message {
+                Some(message) if !message.trim().is_empty() => Reply::RejectedWith(message),
+                Some(_) | None => Reply::Rejected,
+            },
+            AskOutcome::Selected { .. } => Reply::Unknown,
+        }
+    }
+}
+
+fn compose(deps: &RunnerDeps, question: Question<'_>) -> (Ask, Options) {
+    let ids = &*deps.ports.ids;
+    let options = Options { once: ids.next("opt"), always: ids.next("opt"), reject: ids.next("opt") };
+    let join = |parts: Vec<&str>| parts.join("; ");
+    let always = join(question.needs.iter().map(|(need, _)| need.always.as_str()).collect());
+    let option = |id: &String, label: String, kind| AskOption { id: id.clone(), label, kind };
+    let ask = Ask {
+        id: AskId::next(ids),
+        call: question.call.clone(),
+        title: question.title.to_owned(),
+        reason: join(question.needs.iter().map(|(_, reason)| reason.as_str()).collect()),
+        input: question.input.clone(),
+        preview: question.preview,
+        options: vec![
+            option(&options.once, "Allow once".to_owned(), OptionKind::AllowOnce),
+            option(&options.always, format!("Allow for this session: {always}"), OptionKind::AllowAlways),
+            option(&options.reject, "Reject".to_owned(), OptionKind::RejectOnce),
+        ],
+    };
+    (ask, options)
+}

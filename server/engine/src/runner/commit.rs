@@ -1,0 +1,99 @@
+//! The last stretch of a call: the tool does what was allowed, its output is shown as it comes, and capped. Judges nothing.
+
+use std::time::Duration;
+
+use copydesk_workspace::path::AbsPath;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+
+use super::{Allowed, Runner, Running, Stopped, preview};
+use crate::event::{ToolCallState, ToolCallView};
+use crate::message::{FileDiff, SeenFile};
+use crate::output::{self, Limits};
+use crate::tool::{CommitError, Gate, ToolContext, ToolError, ToolOutput};
+
+/// What a tool has to end its work after a cancel; commands are gone within 2 s (R2.4).
+const WIND_DOWN: Duration = Duration::from_secs(3);
+/// Between two showings of streamed output.
+const SHOWING: Duration = Duration::from_millis(100);
+
+pub(super) enum Committed {
+    Done(Done),
+    Moved(String),
+}
+
+/// A result that fits into the limits.
+pub(super) struct Done {
+    pub(super) text: String,
+    pub(super) diffs: Vec<FileDiff>,
+    pub(super) seen: Vec<SeenFile>,
+    pub(super) metadata: Value,
+    pub(super) locations: Vec<(AbsPath, Option<usize>)>,
+}
+
+impl Runner {
+    pub(super) async fn commit(
+        &self,
+        running: &mut Running<'_>,
+        allowed: Allowed,
+        ctx: &ToolContext,
+        may_quote: bool,
+    ) -> Result<Committed, Stopped> {
+        let view = ToolCallView {
+            state: ToolCallState::Running,
+            diffs: preview::diffs(&allowed.preview),
+            ..running.view.clone()
+        };
+        self.tell(view.clone()).await;
+        self.go_on()?;
+        let work = running.tool.commit(allowed.value, ctx);
+        let committed = tokio::select! {
+            committed = self.wound_down(running.tool.gate(), work) => committed,
+            never = self.show_output(&mut running.progress, &view) => match never {},
+        };
+        match committed {
+            Ok(output) => Ok(Committed::Done(self.fitted(output).await)),
+            Err(CommitError::BaseMoved(reason)) => Ok(Committed::Moved(reason)),
+            Err(CommitError::Tool(error)) => Err(Stopped::of(error, may_quote)),
+        }
+    }
+
+    /// After a cancel, what changes nothing is dropped where it stands; the rest is given time to end what it has begun.
+    async fn wound_down(
+        &self,
+        gate: Gate,
+        work: impl Future<Output = Result<ToolOutput, CommitError>>,
+    ) -> Result<ToolOutput, CommitError> {
+        tokio::pin!(work);
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = self.deps.cancel.cancelled() => {}
+        }
+        match gate {
+            Gate::Parallel => Err(ToolError::Cancelled.into()),
+            Gate::Exclusive => timeout(WIND_DOWN, work).await.unwrap_or(Err(ToolError::Cancelled.into())),
+        }
+    }
+
+    async fn show_output(&self, pieces: &mut mpsc::Receiver<String>, view: &ToolCallView) -> std::convert::Infallible {
+        let mut text = String::new();
+        while let Some(piece) = pieces.recv().await {
+            text.push_str(&piece);
+            while let Ok(piece) = pieces.try_recv() {
+                text.push_str(&piece);
+            }
+            text = output::tail(&text, Limits::of(&self.deps.facts)).to_owned();
+            self.tell(ToolCallView { text: text.clone(), ..view.clone() }).await;
+            sleep(SHOWING).await;
+        }
+        std::future::pending().await
+    }
+
+    async fn fitted(&self, output: ToolOutput) -> Done {
+        let ToolOutput { text, capped, diffs, seen, locations, metadata } = output;
+        let text = if capped { text } else { self.capped(text).await };
+        Done { text, diffs, seen, metadata, locations }
+    }
+}

@@ -1,0 +1,68 @@
+//! What the rules, the grants and the editor say to each need of a call. Asks nobody.
+
+use super::RunnerDeps;
+use super::access::{Need, Subject};
+use crate::permission::{self, Decision, Verdict};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Decided {
+    Allowed,
+    /// Why, for the user (R9.4).
+    Asked(String),
+    /// Why, for the model.
+    Denied(String),
+}
+
+pub(super) fn decide(deps: &RunnerDeps, need: &Need) -> Decided {
+    let decision = by_rules(deps, need);
+    let rule = || match &decision.rule {
+        Some(rule) => format!("rule {rule}"),
+        None => "no rule allows it".to_owned(),
+    };
+    match decision.verdict {
+        Verdict::Deny => Decided::Denied(format!("{}: denied by {}", need.what, rule())),
+        Verdict::Ask => Decided::Asked(format!("{}: {}", need.what, rule())),
+        Verdict::Allow => match reservation(deps, need, &decision) {
+            Some(reservation) => Decided::Asked(format!("{}: {reservation}", need.what)),
+            None => Decided::Allowed,
+        },
+    }
+}
+
+fn by_rules(deps: &RunnerDeps, need: &Need) -> Decision {
+    let rules = &deps.agent.rules;
+    let denied =
+        need.aliases.iter().map(|alias| permission::decide(&need.permission, std::slice::from_ref(alias), rules, &[]));
+    if let Some(denied) = denied.into_iter().find(|decision| decision.verdict == Verdict::Deny) {
+        return denied;
+    }
+    let grants: Vec<_> = need.values.iter().flat_map(|value| deps.grants.rules_for(&need.permission, value)).collect();
+    permission::decide(&need.permission, &need.values, rules, &grants)
+}
+
+/// Why an allowing rule is not enough.
+fn reservation(deps: &RunnerDeps, need: &Need, decision: &Decision) -> Option<String> {
+    match &need.subject {
+        Subject::Read | Subject::Folder(_) | Subject::Session => None,
+        Subject::Edit(key) => {
+            let editor = &deps.connection.editor;
+            let is_free = editor.edits_are_free() && deps.connection.overlay.get(key).is_some();
+            let text = "edits that the editor cannot show and take back are asked unless a rule of yours allows them";
+            (!is_free && !decision.is_allowed_by_user()).then(|| text.to_owned())
+        }
+        Subject::Command(text) => {
+            if !decision.is_allowed_by_user() {
+                return Some("commands are asked unless a rule of yours allows them".to_owned());
+            }
+            let rule = decision.rule.as_ref()?;
+            let is_whole = rule.pattern == "*" || rule.pattern == *text;
+            (!is_whole && !is_simple(text))
+                .then(|| format!("rule {rule} covers single commands, and this text may hold several"))
+        }
+    }
+}
+
+/// One command without anything that could start another: what a pattern like `git *` speaks of.
+fn is_simple(command: &str) -> bool {
+    !command.contains(|c: char| ";|&<>$`(){}!\n\r\\".contains(c) || c.is_control())
+}

@@ -1,0 +1,50 @@
+//! What the user is shown of a call, and whether two showings are the same by content. Draws nothing.
+
+use copydesk_workspace::diff;
+use copydesk_workspace::path::AbsPath;
+use ropey::Rope;
+
+use crate::message::FileDiff;
+use crate::ports::Preview;
+
+/// The tool's own preview, else the paths that are touched with their targets.
+pub(super) fn shown(preview: &Preview, paths: &[(AbsPath, AbsPath)]) -> Preview {
+    match preview {
+        Preview::Nothing if paths.is_empty() => Preview::Nothing,
+        Preview::Nothing => {
+            let line = |(path, real): &(AbsPath, AbsPath)| {
+                if path == real { path.to_string() } else { format!("{path} -> {real}") }
+            };
+            Preview::Access(paths.iter().map(line).collect::<Vec<_>>().join("\n"))
+        }
+        Preview::Edit(_) | Preview::Command { .. } | Preview::Access(_) => preview.clone(),
+    }
+}
+
+/// Edits are the same where they change the same lines into the same lines, wherever those stand by now (C30).
+pub(super) fn same_content(a: &Preview, b: &Preview) -> bool {
+    match (a, b) {
+        (Preview::Edit(a), Preview::Edit(b)) => {
+            a == b || a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.path == b.path && hunks(a) == hunks(b))
+        }
+        _ => a == b,
+    }
+}
+
+pub(super) fn diffs(preview: &Preview) -> Vec<FileDiff> {
+    match preview {
+        Preview::Edit(diffs) => diffs.clone(),
+        Preview::Nothing | Preview::Command { .. } | Preview::Access(_) => Vec::new(),
+    }
+}
+
+/// Removed and added lines without their place; whether the file is there before and after counts too.
+fn hunks(diff: &FileDiff) -> (bool, bool, Vec<String>) {
+    let rope = |text: &Option<String>| text.as_deref().map(Rope::from).unwrap_or_default();
+    let unified = diff::unified("", &rope(&diff.before), &rope(&diff.after), 0);
+    let is_header = |line: &str| line.starts_with("@@") || line.starts_with("--- ") || line.starts_with("+++ ");
+    let lines = unified.lines().enumerate();
+    // Only the first two lines name the file: further ones that look so are text.
+    let lines = lines.filter(|(index, line)| !(*index < 2 && is_header(line)) && !line.starts_with("@@"));
+    (diff.before.is_some(), diff.after.is_some(), lines.map(|(_, line)| line.to_owned()).collect())
+}

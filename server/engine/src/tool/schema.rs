@@ -1,0 +1,120 @@
+//! The schema of a tool's arguments: made portable between providers, and the faults of arguments in words that a model can act on. Decodes nothing.
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{ValidationError, Validator};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use super::ToolError;
+
+/// Faults told at once: a model mends them together.
+const MOST_FAULTS: usize = 5;
+
+/// JSON Schema with an object at its root, without references, keys sorted: equal bytes in every request, so that providers can cache it.
+pub(super) fn of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    make_portable(&mut schema);
+    // The root's own words are for readers of the code.
+    if let Value::Object(root) = &mut schema {
+        root.shift_remove("description");
+        root.shift_remove("title");
+    }
+    schema.sort_all_objects();
+    schema
+}
+
+/// Models write `null` for what they leave out.
+pub(super) fn without_nulls(mut input: Value) -> Value {
+    if let Value::Object(fields) = &mut input {
+        fields.retain(|_, value| !value.is_null());
+    }
+    input
+}
+
+pub(super) fn check(tool: &str, validator: &Validator, input: &Value) -> Result<(), ToolError> {
+    let faults: Vec<String> = validator.iter_errors(input).take(MOST_FAULTS).map(|error| fault(&error)).collect();
+    if faults.is_empty() { Ok(()) } else { Err(wrong(tool, &faults)) }
+}
+
+pub(super) fn wrong(tool: &str, faults: &[String]) -> ToolError {
+    ToolError::Tell(format!(
+        "The arguments of {tool} do not fit:\n- {}\nNothing was done. Repeat the call with corrected arguments.",
+        faults.join("\n- ")
+    ))
+}
+
+fn fault(error: &ValidationError<'_>) -> String {
+    let at = error.instance_path().to_string();
+    let at = at.trim_start_matches('/').replace('/', ".");
+    let at = if at.is_empty() { "the arguments".to_owned() } else { format!("`{at}`") };
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            let name = property.as_str().map_or_else(|| property.to_string(), |name| format!("`{name}`"));
+            if at == "the arguments" { format!("{name} is missing") } else { format!("{name} is missing in {at}") }
+        }
+        ValidationErrorKind::Type { kind } => wrong_type(&at, kind, error.instance()),
+        _ => format!("{at}: {error}"),
+    }
+}
+
+fn wrong_type(at: &str, expected: &TypeKind, found: &Value) -> String {
+    let expected = match expected {
+        TypeKind::Single(one) => one.to_string(),
+        TypeKind::Multiple(many) => many.iter().map(|one| one.to_string()).collect::<Vec<_>>().join(" or "),
+    };
+    match found {
+        Value::String(text) if expected != "string" => {
+            format!("{at} must be of type {expected}, but is the string {text:?}: write it without quotes")
+        }
+        other => format!("{at} must be of type {expected}, but is {}: {}", type_name(other), shortened(other)),
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn shortened(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// Takes out what providers disagree about: number formats, empty defaults, and `null` beside another type.
+fn make_portable(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            // A property of that name holds a schema, the keyword a string.
+            if fields.get("format").is_some_and(Value::is_string) {
+                fields.shift_remove("format");
+            }
+            if fields.get("default").is_some_and(Value::is_null) {
+                fields.shift_remove("default");
+            }
+            if let Some(Value::Array(types)) = fields.get_mut("type") {
+                types.retain(|one| one != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    fields.insert("type".to_owned(), only);
+                }
+            }
+            fields.values_mut().for_each(make_portable);
+        }
+        Value::Array(items) => items.iter_mut().for_each(make_portable),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

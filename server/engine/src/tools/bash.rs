@@ -1,0 +1,231 @@
+//! `bash`: a command in a shell. Judging commands is permission's, running them the shell port's.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use copydesk_workspace::document::Document;
+use copydesk_workspace::path::AbsPath;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::escape::escaped;
+use super::{described, path};
+use crate::output::{self, Limits};
+use crate::overlay;
+use crate::ports::{
+    CapturedOutput, CommandEnd, FileChange, FileChangeKind, Preview, ReloadReport, ShellCommand, ShellOutcome, Unsaved,
+};
+use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
+
+/// Milliseconds.
+const DEFAULT_TIMEOUT: u64 = 120_000;
+
+pub(super) struct Bash;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Input {
+    /// The command, run by bash.
+    command: String,
+    /// The longest time that it may run, in milliseconds.
+    timeout: Option<NonZeroU64>,
+    /// The folder to run it in, absolute or relative to the session's folder, which is the default.
+    workdir: Option<String>,
+    /// What it does, in a few words, for the user.
+    description: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Command {
+    text: String,
+    folder: AbsPath,
+    timeout: Duration,
+    /// Buffers that only the agent has changed, shown to the user before.
+    save: Vec<String>,
+}
+
+impl Tool for Bash {
+    type Input = Input;
+    type Prepared = Command;
+
+    const NAME: &'static str = "bash";
+    const KIND: ToolKind = ToolKind::Execute;
+    const GATE: Gate = Gate::Exclusive;
+
+    fn description(&self, facts: &Facts) -> String {
+        described(include_str!("bash.txt"), facts).replace("{timeout}", &DEFAULT_TIMEOUT.to_string())
+    }
+
+    fn title(&self, partial: &Value, _facts: &Facts) -> String {
+        let text = |name: &str| partial.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+        match text("command").or_else(|| text("description")) {
+            Some(line) => escaped(line.trim()).lines().next().unwrap_or_default().to_owned(),
+            None => "Run a command".to_owned(),
+        }
+    }
+
+    fn access(&self, input: &Input, facts: &Facts) -> Result<Vec<Access>, ToolError> {
+        if input.command.trim().is_empty() {
+            return Err(ToolError::Tell("`command` is empty; nothing was run".to_owned()));
+        }
+        Ok(vec![Access::Command { text: input.command.clone(), folder: folder(input, facts) }])
+    }
+
+    async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Command>, ToolError> {
+        let folder = folder(input, &ctx.facts);
+        let (own, users) = unsaved(ctx);
+        let name = |document: &Document| path::shown(&document.path, &ctx.facts);
+        let mut notes: Vec<String> = input.description.iter().map(|text| escaped(text)).collect();
+        notes.extend(
+            own.iter().map(|document| format!("{} is saved first: only the agent has changed it", name(document))),
+        );
+        notes.extend(users.iter().map(|document| not_seen(&name(document))));
+        let shown = escaped(&input.command);
+        let lines = input.command.trim_end_matches('\n').lines().count();
+        let preview = Preview::Command { shown, lines, folder: folder.to_string(), notes };
+        let timeout = Duration::from_millis(input.timeout.map_or(DEFAULT_TIMEOUT, NonZeroU64::get));
+        let save = own.into_iter().map(|document| document.uri).collect();
+        Ok(Prepared { value: Command { text: input.command.clone(), folder, timeout, save }, preview })
+    }
+
+    async fn commit(&self, command: Command, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
+        let mut notes = save(&command.save, ctx).await;
+        let known = ctx.view.known_files(ctx.seen.paths()).await;
+        if ctx.cancel.is_cancelled() {
+            return Err(ToolError::Cancelled.into());
+        }
+        let timeout = command.timeout;
+        let run = ShellCommand {
+            command: command.text,
+            folder: command.folder,
+            timeout,
+            overflow: output::spill_path(&ctx.facts, &*ctx.ids),
+            hidden_vars: ctx.hidden_vars.clone(),
+        };
+        let ran = ctx.shell.run(run, ctx.progress.0.clone(), ctx.cancel.clone()).await;
+        let outcome = ran.map_err(|error| ToolError::Tell(format!("{error}. Nothing was run.")))?;
+        let (changes, reloaded) = ctx.view.told_changes(known).await;
+        notes.extend(changed(&changes, &reloaded, &ctx.facts));
+
+        let mut text = shown(&outcome.output, ctx).await;
+        let ended = ended(&outcome, timeout);
+        for note in ended.into_iter().chain(notes) {
+            text.push_str(&format!("\n[{note}]"));
+        }
+        let exit = match outcome.end {
+            CommandEnd::Exited(code) => json!(code),
+            CommandEnd::Cancelled => return Err(ToolError::Interrupted(text).into()),
+            CommandEnd::Signalled(_) | CommandEnd::TimedOut => Value::Null,
+        };
+        Ok(ToolOutput { text, capped: true, metadata: json!({"exit": exit}), ..ToolOutput::default() })
+    }
+}
+
+fn folder(input: &Input, facts: &Facts) -> AbsPath {
+    match input.workdir.as_deref() {
+        Some(folder) if !folder.trim().is_empty() => facts.folder.join(folder),
+        _ => facts.folder.clone(),
+    }
+}
+
+/// Those that may be saved, and those that hold text of the user.
+fn unsaved(ctx: &ToolContext) -> (Vec<Document>, Vec<Document>) {
+    let (own, users): (Vec<_>, Vec<_>) =
+        ctx.view.unsaved().into_iter().partition(|(_, by)| *by == overlay::Unsaved::AgentAlone);
+    let documents = |of: Vec<(Document, overlay::Unsaved)>| of.into_iter().map(|(document, _)| document).collect();
+    (documents(own), documents(users))
+}
+
+/// What a command does not see; no more is saved than the user was shown.
+async fn save(shown: &[String], ctx: &ToolContext) -> Vec<String> {
+    let (own, _) = unsaved(ctx);
+    let uris = own.into_iter().map(|document| document.uri).filter(|uri| shown.contains(uri)).collect();
+    let failed = ctx.view.save(uris).await;
+    let reason = |uri: &str| failed.iter().find(|Unsaved { uri: of, .. }| of == uri).map(|unsaved| &unsaved.reason);
+    let still = ctx.view.unsaved();
+    let note = |document: &Document| {
+        let name = path::shown(&document.path, &ctx.facts);
+        match reason(&document.uri) {
+            Some(reason) => format!("{}; saving it failed: {reason}", not_seen(&name)),
+            None => not_seen(&name),
+        }
+    };
+    still.iter().map(|(document, _)| note(document)).collect()
+}
+
+fn not_seen(name: &str) -> String {
+    format!("{name} has unsaved text in the editor, which the command does not see")
+}
+
+fn ended(outcome: &ShellOutcome, timeout: Duration) -> Vec<String> {
+    let end = match outcome.end {
+        CommandEnd::Exited(code) => format!("exit code {code}"),
+        CommandEnd::Signalled(signal) => format!("ended by signal {signal}"),
+        CommandEnd::TimedOut => format!(
+            "timed out: ended with all its processes after {} ms; give a larger `timeout` if it needs more",
+            timeout.as_millis()
+        ),
+        CommandEnd::Cancelled => "cancelled by the user: ended with all its processes".to_owned(),
+    };
+    let left = match outcome.survivors {
+        0 => None,
+        1 => Some("1 process that it started still runs".to_owned()),
+        many => Some(format!("{many} processes that it started still run")),
+    };
+    [Some(end), left].into_iter().flatten().collect()
+}
+
+fn changed(changes: &[FileChange], report: &ReloadReport, facts: &Facts) -> Vec<String> {
+    let line = |change: &FileChange| {
+        let verb = match change.kind {
+            FileChangeKind::Created => "created",
+            FileChangeKind::Changed => "changed",
+            FileChangeKind::Deleted => "deleted",
+        };
+        format!("{} was {verb} meanwhile: what you know of it is old", path::shown(&change.path, facts))
+    };
+    let conflict = |name: &String| {
+        format!(
+            "conflict: {name} has unsaved text in the editor and was changed on the disk too; the editor's text was left alone"
+        )
+    };
+    changes.iter().map(line).chain(report.conflicts.iter().map(conflict)).collect()
+}
+
+/// Head and tail within the limits, with counts of what is between (R7.4).
+async fn shown(output: &CapturedOutput, ctx: &ToolContext) -> String {
+    let limits = Limits::of(&ctx.facts);
+    let is_whole = output.omitted_bytes == 0 && output.tail.is_empty();
+    if is_whole && output.head.trim().is_empty() {
+        return "(no output)".to_owned();
+    }
+    if is_whole && limits.fit(&output.head) {
+        return output.head.trim_end_matches('\n').to_owned();
+    }
+    let (head, tail) = if is_whole { (&output.head, &output.head) } else { (&output.head, &output.tail) };
+    let (first, last) = (output::head(head, limits.half()), output::tail(tail, limits.half()));
+    let between = if is_whole { &head[first.len()..head.len() - last.len()] } else { "" };
+    let cut =
+        |whole: &str, kept: &str| (whole.len() - kept.len(), count_lines(whole).saturating_sub(count_lines(kept)));
+    let (bytes, lines) = if is_whole {
+        (between.len(), count_lines(between))
+    } else {
+        let (head_cut, tail_cut) = (cut(head, first), cut(tail, last));
+        let usize_of = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        (
+            usize_of(output.omitted_bytes) + head_cut.0 + tail_cut.0,
+            usize_of(output.omitted_lines) + head_cut.1 + tail_cut.1,
+        )
+    };
+    let place = match &output.file {
+        Some(file) => output::whole_in(file),
+        None if is_whole => ctx.view.spill(&output.head, &ctx.facts, &*ctx.ids).await,
+        None => "The rest was not kept".to_owned(),
+    };
+    let note = output::left_out(lines, bytes);
+    format!("{}\n\n[{note}. {place}]\n\n{}", first.trim_end_matches('\n'), last.trim_end_matches('\n'))
+}
+
+fn count_lines(text: &str) -> usize {
+    text.lines().count()
+}

@@ -1,0 +1,134 @@
+//! `edit`: replaces a text in a file by another one. Finding the place is `workspace`'s; a failed search comes back with the nearest text (R1.3).
+
+use copydesk_workspace::disk::DiskError;
+use copydesk_workspace::edit::EditSet;
+use copydesk_workspace::matching::{MatchError, NearMiss, Replacement, find_edit};
+use ropey::Rope;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::change::{self, Change};
+use super::{described, path};
+use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
+use crate::view::{Snapshot, ViewError};
+
+pub(super) struct Edit;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Input {
+    /// The file, absolute or relative to the session's folder.
+    file_path: String,
+    /// The text to replace, exactly as `read` shows it behind the line numbers. Empty only to make a new file.
+    old_string: String,
+    /// The text to put in its place.
+    new_string: String,
+    /// Replace every occurrence; otherwise there must be exactly one.
+    #[serde(default)]
+    replace_all: bool,
+}
+
+impl Tool for Edit {
+    type Input = Input;
+    type Prepared = Change;
+
+    const NAME: &'static str = "edit";
+    const KIND: ToolKind = ToolKind::Edit;
+    const GATE: Gate = Gate::Exclusive;
+
+    fn description(&self, facts: &Facts) -> String {
+        described(include_str!("edit.txt"), facts)
+    }
+
+    fn title(&self, partial: &Value, facts: &Facts) -> String {
+        path::title("Edit", partial, facts)
+    }
+
+    fn access(&self, input: &Input, facts: &Facts) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Write(path::resolve(&input.file_path, facts)?)])
+    }
+
+    async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Change>, ToolError> {
+        let path = path::resolve(&input.file_path, &ctx.facts)?;
+        match ctx.view.snapshot(&path).await {
+            Ok(base) if base.text.len_bytes() == 0 && input.old_string.is_empty() => fill(base, &input.new_string, ctx),
+            Ok(base) => replace(base, input, ctx),
+            Err(ViewError::Disk(DiskError::NotFound(_))) if input.old_string.is_empty() => {
+                Ok(Change::create(path, input.new_string.clone()).prepared())
+            }
+            Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(&path, &ctx.view).await),
+            Err(ViewError::Disk(DiskError::IsDirectory(_))) => {
+                Err(ToolError::Tell(format!("{path} is a folder; name a file in it")))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn commit(&self, change: Change, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
+        change.commit(ctx).await
+    }
+}
+
+/// An empty file is as good as none.
+fn fill(base: Snapshot, text: &str, ctx: &ToolContext) -> Result<Prepared<Change>, ToolError> {
+    let edits = EditSet::between(&base.text, &Rope::from(text));
+    if edits.is_empty() {
+        return Err(ToolError::Tell(format!("{} is empty and `newString` too; nothing was changed", base.path)));
+    }
+    Ok(Change::modify(base, edits, Vec::new(), ctx)?.known().prepared())
+}
+
+fn replace(base: Snapshot, input: &Input, ctx: &ToolContext) -> Result<Prepared<Change>, ToolError> {
+    let replacement = Replacement { old: &input.old_string, new: &input.new_string, replace_all: input.replace_all };
+    let matched = find_edit(&base.text, replacement).map_err(|error| unmatched(&base, error, ctx))?;
+    if matched.edits.is_empty() {
+        return Err(unmatched(&base, MatchError::NoChange, ctx));
+    }
+    let mut notes = Vec::new();
+    if matched.replacements > 1 {
+        notes.push(format!("{} occurrences were replaced.", matched.replacements));
+    }
+    notes.extend(matched.warnings.into_iter().map(|warning| format!("Note: {warning}")));
+    Ok(Change::modify(base, matched.edits, notes, ctx)?.prepared())
+}
+
+fn unmatched(base: &Snapshot, error: MatchError, ctx: &ToolContext) -> ToolError {
+    let path = &base.path;
+    let tell = |text: String| ToolError::Tell(format!("{path} was not changed: {text}"));
+    match error {
+        MatchError::EmptyOld => {
+            tell("`oldString` is empty, but the file exists and has text. Give the text to replace, or use `write` to replace the file.".to_owned())
+        }
+        MatchError::NoChange => tell("`oldString` and `newString` are identical.".to_owned()),
+        MatchError::NoChangeAfterLineEndings => {
+            tell(format!("{error} (`oldString` and `newString` differ in nothing else).", error = MatchError::NoChangeAfterLineEndings))
+        }
+        MatchError::AlreadyInPlace { line } => {
+            tell(format!("no change is needed, the new text is already in place at line {line}."))
+        }
+        MatchError::Ambiguous { lines } => tell(format!(
+            "{} matches of `oldString`, at lines {}. Give more of the text around the one that you mean, or set `replaceAll`.",
+            lines.len(),
+            lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        )),
+        MatchError::NotFound { nearest } => not_found(base, nearest, ctx),
+    }
+}
+
+fn not_found(base: &Snapshot, nearest: Option<NearMiss>, ctx: &ToolContext) -> ToolError {
+    let is_fresh = ctx.seen.get(base.key.path()) == Some(base.hash);
+    let state = if is_fresh { "" } else { " You have not seen the file as it now stands." };
+    let text = format!("{} was not changed: `oldString` was not found in it.{state}", base.path);
+    let miss = nearest.as_ref().map(|near| {
+        format!("The nearest text is at lines {}-{}, and differs: {}", near.first_line, near.last_line, near.difference)
+    });
+    let (quoted, seen) = change::quote(base, nearest.as_ref().map(|near| near.first_line));
+    let place = match (&nearest, is_fresh) {
+        // The model knows the file: the place is enough.
+        (None, true) => "Nothing in the file is like it: check the path, and take the text from `read`.".to_owned(),
+        (_, _) => format!("The present text there:\n{quoted}\nRepeat the call with `oldString` copied from it."),
+    };
+    let quote = miss.into_iter().chain([place]).collect::<Vec<_>>().join("\n");
+    ToolError::Quote { text, quote, seen }
+}

@@ -1,0 +1,75 @@
+//! Paths as models write them, and the names of files that they may have meant.
+
+use copydesk_workspace::path::AbsPath;
+use serde_json::Value;
+
+use crate::permission::path_pattern;
+use crate::tool::{Facts, ToolError};
+use crate::view::View;
+
+/// How many files are named instead of one that is missing.
+const MOST_SUGGESTIONS: usize = 3;
+
+pub(super) fn resolve(path: &str, facts: &Facts) -> Result<AbsPath, ToolError> {
+    if path.trim().is_empty() {
+        return Err(ToolError::Tell(
+            "`filePath` is empty; name a file, absolute or relative to the session's folder".to_owned(),
+        ));
+    }
+    Ok(facts.folder.join(path))
+}
+
+/// From arguments that may still be streaming.
+pub(super) fn title(verb: &str, partial: &Value, facts: &Facts) -> String {
+    match partial.get("filePath").and_then(Value::as_str) {
+        Some(path) if !path.trim().is_empty() => format!("{verb} {}", shown(&facts.folder.join(path), facts)),
+        _ => verb.to_owned(),
+    }
+}
+
+pub(super) fn shown(path: &AbsPath, facts: &Facts) -> String {
+    path_pattern(path, &facts.worktree)
+}
+
+/// The error of a missing file, with what it may have been meant for.
+pub(super) async fn missing(path: &AbsPath, view: &View) -> ToolError {
+    let wanted = path.name().to_lowercase();
+    let beside = view.neighbours(path).await.unwrap_or_default();
+    let mut near: Vec<(usize, String)> = beside
+        .into_iter()
+        .filter_map(|entry| Some((distance(&wanted, &entry.name.to_lowercase())?, entry.name)))
+        .collect();
+    near.sort();
+    let folder = path.parent().unwrap_or_else(|| path.clone());
+    let near: Vec<String> =
+        near.into_iter().take(MOST_SUGGESTIONS).map(|(_, name)| folder.join(name).to_string()).collect();
+    let hint = if near.is_empty() { String::new() } else { format!(" Did you mean:\n{}", near.join("\n")) };
+    ToolError::Tell(format!("{path} does not exist.{hint}"))
+}
+
+/// Edits between two names, 0 where one contains the other; `None` where they have too little in common.
+fn distance(wanted: &str, name: &str) -> Option<usize> {
+    let (shorter, longer) = if wanted.len() < name.len() { (wanted, name) } else { (name, wanted) };
+    // A single letter is contained in nearly every name.
+    if shorter.chars().count() >= 3 && longer.contains(shorter) {
+        return Some(0);
+    }
+    let edits = levenshtein(wanted, name);
+    (edits * 3 <= wanted.chars().count().max(3)).then_some(edits)
+}
+
+/// The classic dynamic programme with one row.
+fn levenshtein(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

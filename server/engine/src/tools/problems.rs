@@ -1,0 +1,113 @@
+//! What an edit did to the problems of its file: new ones and fixed ones, errors first, capped (R17.3). Finds no problems itself.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use copydesk_workspace::edit::EditSet;
+use ropey::Rope;
+use tokio::time::timeout;
+
+use crate::ports::{Diagnostic, DiagnosticSeverity, DiagnosticsReport, DiagnosticsTarget};
+use crate::tool::ToolContext;
+
+/// From an applied edit to the problems of its text (R17.2).
+const WAIT: Duration = Duration::from_millis(1500);
+/// For a port that does not keep to its own limit.
+const GRACE: Duration = Duration::from_millis(100);
+/// New and fixed ones together.
+const MOST_SHOWN: usize = 20;
+
+/// What is known already, without waiting.
+pub(super) async fn before(target: DiagnosticsTarget, ctx: &ToolContext) -> DiagnosticsReport {
+    let report = ctx.diagnostics.of(target, Duration::ZERO);
+    timeout(GRACE, report).await.unwrap_or(DiagnosticsReport::NotReady)
+}
+
+pub(super) async fn after(target: DiagnosticsTarget, ctx: &ToolContext) -> DiagnosticsReport {
+    let report = timeout(WAIT + GRACE, ctx.diagnostics.of(target, WAIT));
+    tokio::select! {
+        report = report => report.unwrap_or(DiagnosticsReport::NotReady),
+        () = ctx.cancel.cancelled() => DiagnosticsReport::NotReady,
+    }
+}
+
+/// The text for the model; empty where there is nothing to say. The lines of `before` are those of `base`, which `edits` changed.
+pub(super) fn changed(before: &DiagnosticsReport, after: &DiagnosticsReport, base: &Rope, now: &Rope) -> String {
+    let after = match after {
+        DiagnosticsReport::Ready(after) => after,
+        DiagnosticsReport::NotReady => {
+            return "Diagnostics of the new text were not ready in time.".to_owned();
+        }
+        DiagnosticsReport::Unavailable => return String::new(),
+    };
+    match before {
+        DiagnosticsReport::Ready(before) => {
+            let (new, fixed) = compare(before, after, base, now);
+            let room = MOST_SHOWN.saturating_sub(new.len()).max(1);
+            let sections =
+                [section("New problems in this file", &new, MOST_SHOWN), section("Fixed by this edit", &fixed, room)];
+            if new.is_empty() && fixed.is_empty() && !after.is_empty() {
+                return format!("The edit changed none of the {} problems in this file.", after.len());
+            }
+            sections.into_iter().flatten().collect::<Vec<_>>().join("\n")
+        }
+        // Without a state before, all that is there now may be new.
+        DiagnosticsReport::NotReady | DiagnosticsReport::Unavailable => {
+            section("Problems in this file now", after, MOST_SHOWN).unwrap_or_default()
+        }
+    }
+}
+
+/// New and fixed ones. A problem that only moved is neither: first those on the line to which the edit moved them are paired, then those of equal words.
+fn compare(before: &[Diagnostic], after: &[Diagnostic], base: &Rope, now: &Rope) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    let edits = EditSet::between(base, now);
+    let moved = |line: usize| moved_line(line, &edits, base, now);
+    let mut old: Vec<(&Diagnostic, usize)> = before.iter().map(|problem| (problem, moved(problem.line))).collect();
+    let mut new: Vec<&Diagnostic> = after.iter().collect();
+    for same_line in [true, false] {
+        new.retain(|problem| {
+            let pair =
+                old.iter().position(|(known, line)| is_same(known, problem) && (!same_line || *line == problem.line));
+            pair.map(|index| old.remove(index)).is_none()
+        });
+    }
+    (new.into_iter().cloned().collect(), old.into_iter().map(|(problem, _)| problem.clone()).collect())
+}
+
+fn is_same(a: &Diagnostic, b: &Diagnostic) -> bool {
+    a.severity == b.severity && a.source == b.source && a.message == b.message
+}
+
+fn moved_line(line: usize, edits: &EditSet, base: &Rope, now: &Rope) -> usize {
+    let index = line.saturating_sub(1).min(base.len_lines());
+    let offset = edits.map_offset(base.line_to_byte(index)).min(now.len_bytes());
+    now.byte_to_line(offset) + 1
+}
+
+fn section(heading: &str, problems: &[Diagnostic], most: usize) -> Option<String> {
+    if problems.is_empty() {
+        return None;
+    }
+    let mut sorted: Vec<&Diagnostic> = problems.iter().collect();
+    sorted.sort_by_key(|problem| (problem.severity, problem.line, problem.column));
+    let mut text = format!("{heading}:");
+    for problem in sorted.iter().take(most) {
+        let severity = match problem.severity {
+            DiagnosticSeverity::Error => "error",
+            DiagnosticSeverity::Warning => "warning",
+            DiagnosticSeverity::Information => "information",
+            DiagnosticSeverity::Hint => "hint",
+        };
+        let source = problem.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n- {severity} {}:{}: {}{source}", problem.line, problem.column, problem.message);
+    }
+    if let Some(more) = sorted.len().checked_sub(most).filter(|more| *more > 0) {
+        let _ = write!(text, "\n- and {more} more");
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+#[path = "problems_tests.rs"]
+mod tests;

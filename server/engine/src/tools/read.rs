@@ -1,0 +1,144 @@
+//! `read`: a file or a folder, in pieces. The editor's text where the file is open there.
+
+use std::fmt::Write as _;
+
+use copydesk_workspace::disk::{DirEntry, DiskError, FileKind};
+use copydesk_workspace::path::AbsPath;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::lines::{self, Window};
+use super::{described, path};
+use crate::message::SeenFile;
+use crate::output::Limits;
+use crate::ports::Preview;
+use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
+use crate::view::{Snapshot, ViewError};
+
+/// For what stands around the lines, bytes.
+const FRAME: usize = 1 << 10;
+
+pub(super) struct Read;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Input {
+    /// The file or folder, absolute or relative to the session's folder.
+    file_path: String,
+    /// The first line (of a folder: entry) to show, from 1.
+    offset: Option<usize>,
+    /// How many lines or entries to show.
+    limit: Option<usize>,
+    /// The first character of the first line to show, from 1: for lines too long for one call.
+    column: Option<usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct Wanted {
+    path: AbsPath,
+    window: Window,
+}
+
+impl Tool for Read {
+    type Input = Input;
+    type Prepared = Wanted;
+
+    const NAME: &'static str = "read";
+    const KIND: ToolKind = ToolKind::Read;
+    const GATE: Gate = Gate::Parallel;
+
+    fn description(&self, facts: &Facts) -> String {
+        described(include_str!("read.txt"), facts)
+    }
+
+    fn title(&self, partial: &Value, facts: &Facts) -> String {
+        path::title("Read", partial, facts)
+    }
+
+    fn access(&self, input: &Input, facts: &Facts) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Read(path::resolve(&input.file_path, facts)?)])
+    }
+
+    async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Wanted>, ToolError> {
+        let Limits { lines, bytes } = Limits::of(&ctx.facts);
+        let window = Window {
+            offset: input.offset.unwrap_or(1).max(1),
+            limit: input.limit.unwrap_or(lines).clamp(1, lines),
+            column: input.column.unwrap_or(1).max(1),
+            max_bytes: bytes.saturating_sub(FRAME).max(FRAME),
+        };
+        let path = path::resolve(&input.file_path, &ctx.facts)?;
+        // The text is read once that is allowed.
+        Ok(Prepared { value: Wanted { path, window }, preview: Preview::Nothing })
+    }
+
+    async fn commit(&self, wanted: Wanted, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
+        match ctx.view.snapshot(&wanted.path).await {
+            Ok(snapshot) => Ok(of_file(&snapshot, &wanted)?),
+            Err(ViewError::Disk(DiskError::IsDirectory(_))) => {
+                let entries = ctx.view.list(&wanted.path).await.map_err(ToolError::from)?;
+                Ok(of_folder(&entries, &wanted)?)
+            }
+            Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(&wanted.path, &ctx.view).await.into()),
+            Err(error) => Err(ToolError::from(error).into()),
+        }
+    }
+}
+
+fn of_file(snapshot: &Snapshot, wanted: &Wanted) -> Result<ToolOutput, ToolError> {
+    let text = snapshot.text.to_string();
+    let shown = lines::show(&text, wanted.window).ok_or_else(|| {
+        let total = lines::split(&text).len();
+        ToolError::Tell(format!("{} has {total} lines; offset={} is behind its end", wanted.path, wanted.window.offset))
+    })?;
+    let open = match snapshot.open() {
+        Some(_) => " This is the editor's text, saved or not.",
+        None => "",
+    };
+    let text = format!(
+        "<path>{}</path>\n<type>file</type>\n<content>\n{}</content>\n{}{open}",
+        wanted.path, shown.body, shown.footer
+    );
+    Ok(ToolOutput {
+        text,
+        capped: true,
+        seen: vec![SeenFile { path: snapshot.key.path().clone(), hash: snapshot.hash }],
+        locations: vec![(wanted.path.clone(), Some(wanted.window.offset))],
+        metadata: json!({"firstLine": wanted.window.offset, "lastLine": shown.last, "lines": shown.total}),
+        ..ToolOutput::default()
+    })
+}
+
+fn of_folder(entries: &[DirEntry], wanted: &Wanted) -> Result<ToolOutput, ToolError> {
+    let total = entries.len();
+    let first = wanted.window.offset;
+    if first > total.max(1) {
+        return Err(ToolError::Tell(format!("{} has {total} entries; offset={first} is behind its end", wanted.path)));
+    }
+    let mut body = String::new();
+    let mut last = first - 1;
+    for entry in entries.iter().skip(first - 1).take(wanted.window.limit) {
+        let slash = if entry.kind == FileKind::Directory { "/" } else { "" };
+        if body.len() + entry.name.len() + 2 > wanted.window.max_bytes {
+            break;
+        }
+        // Writing to a string cannot fail.
+        let _ = writeln!(body, "{}{slash}", entry.name);
+        last += 1;
+    }
+    let footer = if last >= total && first == 1 {
+        format!("All {total} entries.")
+    } else if last >= total {
+        format!("Entries {first} to {total}, the end.")
+    } else {
+        format!("Entries {first} to {last} of {total}; next: offset={}", last + 1)
+    };
+    let path = &wanted.path;
+    Ok(ToolOutput {
+        text: format!("<path>{path}</path>\n<type>directory</type>\n<entries>\n{body}</entries>\n{footer}"),
+        capped: true,
+        locations: vec![(path.clone(), None)],
+        ..ToolOutput::default()
+    })
+}

@@ -1,0 +1,67 @@
+//! `todowrite`: replaces the session's list of things to do.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::described;
+use crate::message::Todo;
+use crate::ports::Preview;
+use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
+
+pub(super) struct TodoWrite;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Input {
+    /// The whole list as it is to be from now on.
+    todos: Vec<Item>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Item {
+    /// What is to be done, in one line.
+    content: String,
+    /// pending, in_progress, completed or cancelled.
+    status: String,
+    /// high, medium or low.
+    priority: String,
+}
+
+impl Tool for TodoWrite {
+    type Input = Input;
+    type Prepared = Vec<Todo>;
+
+    const NAME: &'static str = "todowrite";
+    const KIND: ToolKind = ToolKind::Think;
+    const GATE: Gate = Gate::Exclusive;
+
+    fn description(&self, facts: &Facts) -> String {
+        described(include_str!("todowrite.txt"), facts)
+    }
+
+    fn title(&self, partial: &Value, _facts: &Facts) -> String {
+        let todos = partial.get("todos").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let is_open = |todo: &&Value| todo.get("status").and_then(Value::as_str) != Some("completed");
+        format!("{} todos", todos.iter().filter(is_open).count())
+    }
+
+    fn access(&self, _input: &Input, _facts: &Facts) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Session { permission: Self::NAME }])
+    }
+
+    async fn prepare(&self, input: &Input, _ctx: &ToolContext) -> Result<Prepared<Vec<Todo>>, ToolError> {
+        let todo = |item: &Item| Todo {
+            content: item.content.clone(),
+            status: item.status.clone(),
+            priority: item.priority.clone(),
+        };
+        Ok(Prepared { value: input.todos.iter().map(todo).collect(), preview: Preview::Nothing })
+    }
+
+    async fn commit(&self, todos: Vec<Todo>, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
+        let text = serde_json::to_string_pretty(&todos).map_err(|error| ToolError::Tell(error.to_string()))?;
+        let metadata = json!({"todos": todos});
+        ctx.todos.replace(todos).await?;
+        Ok(ToolOutput { text, metadata, ..ToolOutput::default() })
+    }
+}

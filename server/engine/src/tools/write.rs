@@ -1,0 +1,107 @@
+//! `write`: a whole file, new or replaced. What the model has not seen as it now stands is not replaced (R6.4).
+
+use std::borrow::Cow;
+
+use copydesk_workspace::disk::DiskError;
+use copydesk_workspace::edit::EditSet;
+use copydesk_workspace::encoding::{LineEnding, dominant_line_ending};
+use ropey::Rope;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::change::{self, Change};
+use super::{described, path};
+use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
+use crate::view::{Snapshot, ViewError};
+
+pub(super) struct Write;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Input {
+    /// The file, absolute or relative to the session's folder. Missing folders are made.
+    file_path: String,
+    /// The whole text of the file.
+    content: String,
+}
+
+impl Tool for Write {
+    type Input = Input;
+    type Prepared = Change;
+
+    const NAME: &'static str = "write";
+    const KIND: ToolKind = ToolKind::Edit;
+    const GATE: Gate = Gate::Exclusive;
+
+    fn description(&self, facts: &Facts) -> String {
+        described(include_str!("write.txt"), facts)
+    }
+
+    fn title(&self, partial: &Value, facts: &Facts) -> String {
+        path::title("Write", partial, facts)
+    }
+
+    fn access(&self, input: &Input, facts: &Facts) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Write(path::resolve(&input.file_path, facts)?)])
+    }
+
+    async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Change>, ToolError> {
+        let path = path::resolve(&input.file_path, &ctx.facts)?;
+        match ctx.view.snapshot(&path).await {
+            Ok(base) => replace(base, &input.content, ctx),
+            Err(ViewError::Disk(DiskError::NotFound(_))) => Ok(Change::create(path, input.content.clone()).prepared()),
+            Err(ViewError::Disk(DiskError::IsDirectory(_))) => {
+                Err(ToolError::Tell(format!("{path} is a folder; name a file in it")))
+            }
+            Err(error) => {
+                Err(ToolError::Tell(format!("{error}. Nothing was written; to replace it, delete it first.")))
+            }
+        }
+    }
+
+    async fn commit(&self, change: Change, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
+        change.commit(ctx).await
+    }
+}
+
+fn replace(base: Snapshot, content: &str, ctx: &ToolContext) -> Result<Prepared<Change>, ToolError> {
+    let seen = ctx.seen.get(base.key.path());
+    if base.text.len_bytes() > 0 && seen != Some(base.hash) {
+        let why = match seen {
+            None => "exists already, and you have not read it",
+            Some(_) => "has changed since you last saw it",
+        };
+        let path = &base.path;
+        let (quote, seen) = change::quote(&base, None);
+        let next = if seen.is_empty() {
+            "Read the rest of it, then repeat the call if it is still to be replaced as a whole"
+        } else {
+            "Repeat the call if this is still to be replaced as a whole"
+        };
+        let text = format!("{path} {why}; nothing was written. {next}, or use `edit` for a part of it.");
+        return Err(ToolError::Quote { text, quote: format!("Its present text:\n{quote}"), seen });
+    }
+    let old = base.text.to_string();
+    let content = with_endings_of(&old, content.strip_prefix('\u{feff}').unwrap_or(content));
+    let edits = EditSet::between(&base.text, &Rope::from(content.as_ref()));
+    if edits.is_empty() {
+        return Err(ToolError::Tell(format!("{} has exactly this text already; nothing was changed", base.path)));
+    }
+    let converted = matches!(content, Cow::Owned(_)) && dominant_line_ending(&old) == LineEnding::CrLf;
+    let notes = converted.then(|| "Its lines end in CRLF, as before.".to_owned());
+    Ok(Change::modify(base, edits, notes.into_iter().collect(), ctx)?.known().prepared())
+}
+
+/// The file keeps its style of line endings (R1.2); one without any line break has none.
+fn with_endings_of<'a>(old: &str, content: &'a str) -> Cow<'a, str> {
+    if !old.contains(['\n', '\r']) {
+        return Cow::Borrowed(content);
+    }
+    match dominant_line_ending(old) {
+        LineEnding::Lf if content.contains("\r\n") => Cow::Owned(content.replace("\r\n", "\n")),
+        LineEnding::Lf => Cow::Borrowed(content),
+        LineEnding::CrLf if !content.contains('\n') => Cow::Borrowed(content),
+        LineEnding::CrLf => Cow::Owned(content.replace("\r\n", "\n").replace('\n', "\r\n")),
+    }
+}
