@@ -23,3 +23,7 @@ pub mod testing;
 pub mod tool;
 pub mod tools;
 pub mod view;
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod workbench;

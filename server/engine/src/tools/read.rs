@@ -142,3 +142,8 @@ fn of_folder(entries: &[DirEntry], wanted: &Wanted) -> Result<ToolOutput, ToolEr
         ..ToolOutput::default()
     })
 }
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod tests;

@@ -88,8 +88,8 @@ fn replace(base: Snapshot, content: &str, ctx: &ToolContext) -> Result<Prepared<
     if edits.is_empty() {
         return Err(ToolError::Tell(format!("{} has exactly this text already; nothing was changed", base.path)));
     }
-    let converted = matches!(content, Cow::Owned(_)) && dominant_line_ending(&old) == LineEnding::CrLf;
-    let notes = converted.then(|| "Its lines end in CRLF, as before.".to_owned());
+    let converted = matches!(content, Cow::Owned(_));
+    let notes = converted.then(|| "Its line endings were kept as they are in the file.".to_owned());
     Ok(Change::modify(base, edits, notes.into_iter().collect(), ctx)?.known().prepared())
 }
 
@@ -98,10 +98,12 @@ fn with_endings_of<'a>(old: &str, content: &'a str) -> Cow<'a, str> {
     if !old.contains(['\n', '\r']) {
         return Cow::Borrowed(content);
     }
-    match dominant_line_ending(old) {
-        LineEnding::Lf if content.contains("\r\n") => Cow::Owned(content.replace("\r\n", "\n")),
-        LineEnding::Lf => Cow::Borrowed(content),
-        LineEnding::CrLf if !content.contains('\n') => Cow::Borrowed(content),
-        LineEnding::CrLf => Cow::Owned(content.replace("\r\n", "\n").replace('\n', "\r\n")),
-    }
+    let ending = match dominant_line_ending(old) {
+        LineEnding::Lf => "\n",
+        LineEnding::CrLf => "\r\n",
+        LineEnding::Cr => "\r",
+    };
+    let plain = content.replace("\r\n", "\n").replace('\r', "\n");
+    let kept = if ending == "\n" { plain } else { plain.replace('\n', ending) };
+    if kept == content { Cow::Borrowed(content) } else { Cow::Owned(kept) }
 }

@@ -154,7 +154,7 @@ impl OpenEdit {
             uri: self.uri.clone(),
             version: self.version,
             base: self.base.clone(),
-            edits: self.edits.clone(),
+            edits: self.edits.with_whole_line_breaks(&self.base),
         }
     }
 }

@@ -1,0 +1,459 @@
+//! For this crate's tests: a runner over a disk in memory, with an editor that edits its documents as real ones do.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use copydesk_workspace::disk::{Disk, MemoryDisk};
+use copydesk_workspace::document::{ContentChange, Document};
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::{AbsPath, DocKey};
+use copydesk_workspace::position::{PositionEncoding, position_of};
+use copydesk_workspace::uri::uri_from_path;
+use ropey::Rope;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Agent, AgentMode};
+use crate::config::Config;
+use crate::ids::{CallId, SessionId};
+use crate::message::{Todo, ToolStatus};
+use crate::overlay::Overlay;
+use crate::permission::{Origin, Rule, Verdict, agent_rules, base_rules};
+use crate::ports::{
+    ApplyRequest, BoxFuture, CapturedOutput, CommandEnd, Connection, Diagnostics, DiagnosticsReport, DiagnosticsTarget,
+    Editor, EditorError, FileChange, Files, Ports, ReloadReport, Shell, ShellCommand, ShellError, ShellOutcome,
+    Unsaved,
+};
+use crate::registry::Registry;
+use crate::runner::{Call, CallOutcome, Grants, Runner, RunnerDeps, Seen};
+use crate::testing::{DiskFiles, FakeClient, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSecrets, MemoryStore};
+use crate::tool::{AnyTool, Facts, Todos, ToolError};
+use crate::view::View;
+
+pub(crate) fn path(text: &str) -> AbsPath {
+    AbsPath::new(text).unwrap()
+}
+
+/// What the editor does with the next edit.
+pub(crate) enum Act {
+    Refuse,
+    /// Says yes and does nothing.
+    Lie,
+    /// Somebody types first, and the version no longer fits.
+    TypeAndRefuse(Typing),
+    /// Applies, and somebody types before the change is told.
+    ApplyAndType(Typing),
+}
+
+/// Inserts a text at a byte of a file's document.
+#[derive(Debug, Clone)]
+pub(crate) struct Typing {
+    pub(crate) at: usize,
+    pub(crate) text: &'static str,
+}
+
+pub(crate) struct BenchEditor {
+    overlay: Arc<Overlay>,
+    disk: Arc<MemoryDisk>,
+    pub(crate) free: Mutex<bool>,
+    acts: Mutex<VecDeque<Act>>,
+    requests: Mutex<Vec<ApplyRequest>>,
+    saves: Mutex<Vec<String>>,
+    told: Mutex<Vec<FileChange>>,
+}
+
+impl BenchEditor {
+    pub(crate) fn will(&self, act: Act) {
+        lock(&self.acts).push_back(act);
+    }
+
+    pub(crate) fn requests(&self) -> Vec<ApplyRequest> {
+        lock(&self.requests).clone()
+    }
+
+    pub(crate) fn saves(&self) -> Vec<String> {
+        lock(&self.saves).clone()
+    }
+
+    pub(crate) fn told(&self) -> Vec<FileChange> {
+        lock(&self.told).clone()
+    }
+
+    /// The user types.
+    pub(crate) fn types(&self, uri: &str, typing: &Typing) {
+        let document = self.overlay.by_uri(uri).unwrap();
+        let at = position_of(&document.text, typing.at, PositionEncoding::Utf16);
+        let change = ContentChange { range: Some((at, at)), text: typing.text.to_owned() };
+        self.overlay.change(uri, document.version + 1, &[change], PositionEncoding::Utf16).unwrap();
+    }
+
+    fn applies(&self, request: &ApplyRequest, typing: Option<&Typing>) -> Result<(), EditorError> {
+        for edit in &request.documents {
+            let document = self.overlay.by_uri(&edit.uri).unwrap();
+            if document.version != edit.version {
+                return Err(EditorError::Refused { reason: Some("outdated".to_owned()) });
+            }
+        }
+        for edit in &request.documents {
+            let at = |offset| position_of(&edit.base, offset, PositionEncoding::Utf16);
+            let mut changes: Vec<ContentChange> = edit
+                .edits
+                .edits()
+                .iter()
+                .rev()
+                .map(|edit| ContentChange {
+                    range: Some((at(edit.range.start), at(edit.range.end))),
+                    text: edit.text.clone(),
+                })
+                .collect();
+            if let Some(typing) = typing {
+                let after = edit.edits.apply(&edit.base).unwrap();
+                let at = position_of(&after, typing.at, PositionEncoding::Utf16);
+                changes.push(ContentChange { range: Some((at, at)), text: typing.text.to_owned() });
+            }
+            self.overlay.change(&edit.uri, edit.version + 1, &changes, PositionEncoding::Utf16).unwrap();
+        }
+        Ok(())
+    }
+}
+
+impl Editor for BenchEditor {
+    fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, Result<(), EditorError>> {
+        Box::pin(async move {
+            lock(&self.requests).push(request.clone());
+            let act = lock(&self.acts).pop_front();
+            let refused = Err(EditorError::Refused { reason: Some("not now".to_owned()) });
+            match act {
+                None => self.applies(&request, None),
+                Some(Act::Refuse) => refused,
+                Some(Act::Lie) => Ok(()),
+                Some(Act::TypeAndRefuse(typing)) => {
+                    self.types(&request.documents[0].uri, &typing);
+                    refused
+                }
+                Some(Act::ApplyAndType(typing)) => self.applies(&request, Some(&typing)),
+            }
+        })
+    }
+
+    fn save(&self, uris: Vec<String>) -> BoxFuture<'_, Vec<Unsaved>> {
+        Box::pin(async move {
+            for uri in &uris {
+                let document = self.overlay.by_uri(uri).unwrap();
+                self.disk.put(&document.path, document.text.to_string());
+                self.overlay.saved(uri).unwrap();
+            }
+            lock(&self.saves).extend(uris);
+            Vec::new()
+        })
+    }
+
+    fn files_changed(&self, changes: Vec<FileChange>) -> BoxFuture<'_, ReloadReport> {
+        Box::pin(async move {
+            let mut report = ReloadReport::default();
+            for change in &changes {
+                let Some(document) = self.overlay.get(&DocKey::from_real_path(change.path.clone())) else { continue };
+                if document.is_dirty() {
+                    report.conflicts.push(document.uri);
+                    continue;
+                }
+                let text = String::from_utf8(self.disk.read(&change.path).unwrap()).unwrap();
+                let whole = ContentChange { range: None, text };
+                let version = document.version + 1;
+                self.overlay.change(&document.uri, version, &[whole], PositionEncoding::Utf16).unwrap();
+                report.reloaded.push(document.uri);
+            }
+            lock(&self.told).extend(changes);
+            report
+        })
+    }
+
+    fn edits_are_free(&self) -> bool {
+        *lock(&self.free)
+    }
+}
+
+type Job = Box<dyn FnOnce(&MemoryDisk) -> ShellOutcome + Send>;
+
+/// Runs what the test puts in, in order; without that it prints the command.
+#[derive(Default)]
+pub(crate) struct BenchShell {
+    disk: Arc<MemoryDisk>,
+    jobs: Mutex<VecDeque<Job>>,
+    commands: Mutex<Vec<ShellCommand>>,
+}
+
+impl BenchShell {
+    pub(crate) fn will(&self, job: impl FnOnce(&MemoryDisk) -> ShellOutcome + Send + 'static) {
+        lock(&self.jobs).push_back(Box::new(job));
+    }
+
+    pub(crate) fn commands(&self) -> Vec<ShellCommand> {
+        lock(&self.commands).clone()
+    }
+}
+
+pub(crate) fn printed(text: &str) -> ShellOutcome {
+    let output = CapturedOutput { head: text.to_owned(), ..CapturedOutput::default() };
+    ShellOutcome { end: CommandEnd::Exited(0), output, survivors: 0 }
+}
+
+impl Shell for BenchShell {
+    fn run(
+        &self,
+        command: ShellCommand,
+        output: mpsc::Sender<String>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>> {
+        Box::pin(async move {
+            let text = format!("{}\n", command.command);
+            let hangs = command.command == "hang";
+            lock(&self.commands).push(command);
+            let _ = output.try_send(text.clone());
+            let job = lock(&self.jobs).pop_front();
+            if hangs {
+                cancel.cancelled().await;
+                return Ok(ShellOutcome { end: CommandEnd::Cancelled, ..printed("partly\n") });
+            }
+            Ok(job.map_or_else(|| printed(&text), |job| job(&self.disk)))
+        })
+    }
+}
+
+/// Answers in turn, after the wait that the answer stands with; then that nobody checks. Keeps what it was asked.
+#[derive(Default)]
+pub(crate) struct BenchDiagnostics {
+    reports: Mutex<VecDeque<(Duration, DiagnosticsReport)>>,
+    asked: Mutex<Vec<(DiagnosticsTarget, Duration)>>,
+}
+
+impl BenchDiagnostics {
+    pub(crate) fn will(&self, after: Duration, report: DiagnosticsReport) {
+        lock(&self.reports).push_back((after, report));
+    }
+
+    pub(crate) fn asked(&self) -> Vec<(DiagnosticsTarget, Duration)> {
+        lock(&self.asked).clone()
+    }
+}
+
+impl Diagnostics for BenchDiagnostics {
+    fn of(&self, target: DiagnosticsTarget, wait: Duration) -> BoxFuture<'_, DiagnosticsReport> {
+        lock(&self.asked).push((target, wait));
+        let next = lock(&self.reports).pop_front();
+        Box::pin(async move {
+            let Some((after, report)) = next else { return DiagnosticsReport::Unavailable };
+            tokio::time::sleep(after).await;
+            report
+        })
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct BenchTodos(pub(crate) Mutex<Vec<Todo>>);
+
+impl Todos for BenchTodos {
+    fn replace(&self, todos: Vec<Todo>) -> BoxFuture<'_, Result<(), ToolError>> {
+        *lock(&self.0) = todos;
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// A session in `/w`, with the rules of `build` unless the test says otherwise.
+pub(crate) struct Bench {
+    pub(crate) disk: Arc<MemoryDisk>,
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) overlay: Arc<Overlay>,
+    pub(crate) editor: Arc<BenchEditor>,
+    pub(crate) client: Arc<FakeClient>,
+    pub(crate) shell: Arc<BenchShell>,
+    pub(crate) diagnostics: Arc<BenchDiagnostics>,
+    pub(crate) todos: Arc<BenchTodos>,
+    pub(crate) grants: Arc<Grants>,
+    pub(crate) seen: Arc<Seen>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) facts: Facts,
+    pub(crate) config: Config,
+    agent: &'static str,
+    rules: Vec<Rule>,
+    tools: Vec<Arc<dyn AnyTool>>,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let disk = Arc::new(MemoryDisk::new());
+        disk.put_folder(&path("/w"));
+        let overlay = Arc::new(Overlay::new());
+        let editor = Arc::new(BenchEditor {
+            overlay: overlay.clone(),
+            disk: disk.clone(),
+            free: Mutex::new(true),
+            acts: Mutex::default(),
+            requests: Mutex::default(),
+            saves: Mutex::default(),
+            told: Mutex::default(),
+        });
+        let facts = Facts {
+            folder: path("/w"),
+            roots: vec![path("/w")],
+            worktree: path("/w"),
+            platform: "linux",
+            temp: path("/tmp/copydesk"),
+            spill: path("/data/tool-output"),
+            max_lines: 2000,
+            max_bytes: 51_200,
+        };
+        Self {
+            files: DiskFiles::new(disk.clone()),
+            shell: Arc::new(BenchShell { disk: disk.clone(), ..BenchShell::default() }),
+            disk,
+            overlay,
+            editor,
+            client: FakeClient::new(),
+            diagnostics: Arc::default(),
+            todos: Arc::default(),
+            grants: Arc::default(),
+            seen: Arc::default(),
+            cancel: CancellationToken::new(),
+            facts,
+            config: Config { key_variables: vec!["OPENAI_API_KEY".to_owned()], ..Config::default() },
+            agent: "build",
+            rules: Vec::new(),
+            tools: Vec::new(),
+        }
+    }
+
+    /// Edits need no question: a rule of the user's allows them.
+    pub(crate) fn trusting() -> Self {
+        Self::new().rule("edit", "*", Verdict::Allow)
+    }
+
+    pub(crate) fn rule(mut self, permission: &str, pattern: &str, verdict: Verdict) -> Self {
+        let origin = Origin::Config { file: path("/home/user/.config/copydesk/copydesk.jsonc"), line: Some(3) };
+        self.rules.push(Rule { permission: permission.to_owned(), pattern: pattern.to_owned(), verdict, origin });
+        self
+    }
+
+    pub(crate) fn agent(mut self, agent: &'static str) -> Self {
+        self.agent = agent;
+        self
+    }
+
+    pub(crate) fn tool(mut self, tool: Arc<dyn AnyTool>) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    pub(crate) fn put(&self, file: &str, bytes: impl Into<Vec<u8>>) -> &Self {
+        self.disk.put(&path(file), bytes);
+        self
+    }
+
+    pub(crate) fn bytes(&self, file: &str) -> Vec<u8> {
+        self.disk.read(&path(file)).unwrap()
+    }
+
+    pub(crate) fn text(&self, file: &str) -> String {
+        String::from_utf8(self.bytes(file)).unwrap()
+    }
+
+    /// Opens the file with a text that may differ from the disk's; answers its URI.
+    pub(crate) fn open(&self, file: &str, version: i32, text: &str) -> String {
+        let real = self.disk.real_path(&path(file)).unwrap();
+        let saved = self.disk.read(&real).map_or(ContentHash::of(b"\0"), |bytes| ContentHash::of(&bytes));
+        let uri = uri_from_path(&path(file));
+        self.overlay.open(Document {
+            uri: uri.clone(),
+            key: DocKey::from_real_path(real),
+            path: path(file),
+            language: "text".to_owned(),
+            version,
+            text: Rope::from(text),
+            saved,
+        });
+        uri
+    }
+
+    pub(crate) fn buffer(&self, file: &str) -> String {
+        self.overlay.by_uri(&uri_from_path(&path(file))).unwrap().text.to_string()
+    }
+
+    pub(crate) fn view(&self) -> View {
+        View::new(self.files.clone(), self.editor.clone(), self.overlay.clone())
+    }
+
+    pub(crate) fn runner(&self) -> Runner {
+        let mut rules = base_rules(Some(&self.facts));
+        rules.extend(agent_rules(self.agent, Some(&self.facts)));
+        rules.extend(self.rules.clone());
+        let agent = Agent {
+            name: self.agent.to_owned(),
+            description: String::new(),
+            mode: AgentMode::Primary,
+            hidden: false,
+            prompt: None,
+            model: None,
+            temperature: None,
+            top_p: None,
+            steps: None,
+            rules,
+        };
+        let (model, _) = FakeModel::new();
+        Runner::new(RunnerDeps {
+            session: SessionId::new("ses_1"),
+            registry: Arc::new(Registry::new(crate::tools::builtin().into_iter().chain(self.tools.clone()))),
+            facts: Arc::new(self.facts.clone()),
+            connection: Connection {
+                client: self.client.clone(),
+                editor: self.editor.clone(),
+                diagnostics: self.diagnostics.clone(),
+                overlay: self.overlay.clone(),
+            },
+            ports: Ports {
+                files: self.files.clone(),
+                shell: self.shell.clone(),
+                store: MemoryStore::new(),
+                model,
+                environment: FakeEnvironment::new([]),
+                secrets: Arc::new(FakeSecrets(BTreeMap::new())),
+                clock: Arc::new(FakeClock::default()),
+                ids: Arc::new(FakeIds::default()),
+            },
+            config: Arc::new(self.config.clone()),
+            agent: Arc::new(agent),
+            grants: self.grants.clone(),
+            seen: self.seen.clone(),
+            todos: self.todos.clone(),
+            cancel: self.cancel.clone(),
+        })
+    }
+
+    /// One call in a turn of its own.
+    pub(crate) async fn call(&self, name: &str, input: Value) -> CallOutcome {
+        self.runner().run(call("call_1", name, &input.to_string())).await
+    }
+
+    /// The text of a call that must come to its result.
+    pub(crate) async fn done(&self, name: &str, input: Value) -> String {
+        let outcome = self.call(name, input).await;
+        assert_eq!(outcome.result.status, ToolStatus::Completed, "{}", outcome.result.text);
+        outcome.result.text
+    }
+
+    /// The text of a call that must fail.
+    pub(crate) async fn failed(&self, name: &str, input: Value) -> String {
+        let outcome = self.call(name, input).await;
+        assert_eq!(outcome.result.status, ToolStatus::Failed, "{}", outcome.result.text);
+        outcome.result.text
+    }
+}
+
+pub(crate) fn call(id: &str, name: &str, arguments: &str) -> Call {
+    Call { id: CallId::new(id), name: name.to_owned(), arguments: arguments.to_owned() }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
