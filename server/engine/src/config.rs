@@ -4,6 +4,7 @@ mod assemble;
 mod decode;
 mod known;
 mod load;
+mod markdown;
 mod node;
 mod normalise;
 mod providers;
@@ -11,6 +12,7 @@ mod raw;
 mod rules;
 mod substitute;
 mod untrusted;
+mod yaml;
 
 use std::collections::BTreeMap;
 use std::fmt;

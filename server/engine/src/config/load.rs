@@ -8,6 +8,7 @@ use copydesk_workspace::path::AbsPath;
 
 use super::assemble::{Trees, assemble};
 use super::decode::decode;
+use super::markdown::{AgentFile, agent_files, agent_tree};
 use super::node::{Node, Value};
 use super::normalise::normalise;
 use super::raw::RawConfig;
@@ -55,6 +56,14 @@ struct Reader<'a> {
     problems: Vec<Problem>,
 }
 
+/// One that nobody has trusted.
+struct Project<'a> {
+    /// Links resolved.
+    root: AbsPath,
+    /// The names of the agents that exist without it.
+    agents: &'a BTreeSet<String>,
+}
+
 impl Reader<'_> {
     /// What the user wrote, from the weakest to the strongest.
     async fn user_files(&mut self, facts: &Facts) -> Vec<Node> {
@@ -74,6 +83,10 @@ impl Reader<'_> {
         for (folder, names) in places {
             for name in names {
                 trees.extend(self.user_file(folder.join(name)).await);
+            }
+            for file in agent_files(self.files, &folder).await {
+                self.seen.insert(file.path.clone());
+                trees.extend(self.agent(&file, None).await);
             }
         }
         for variable in ["OPENCODE_CONFIG", "COPYDESK_CONFIG"] {
@@ -126,25 +139,70 @@ impl Reader<'_> {
         if self.variable("OPENCODE_DISABLE_PROJECT_CONFIG").is_some_and(|value| value == "1" || value == "true") {
             return Vec::new();
         }
+        let root = self.files.real_path(facts.worktree.clone()).await.unwrap_or_else(|_| facts.worktree.clone());
+        let project = Project { root, agents };
         let levels = levels(facts);
-        let plain = levels.iter().flat_map(|level| [OPENCODES, OURS].concat().into_iter().map(|name| level.join(name)));
-        let in_folders = levels.iter().flat_map(|level| {
-            [(".opencode", OPENCODES), (".copydesk", OURS)]
-                .into_iter()
-                .flat_map(move |(folder, names)| names.iter().map(move |name| level.join(folder).join(name)))
-        });
         let mut trees = Vec::new();
-        for path in plain.chain(in_folders) {
-            if !self.seen.insert(path.clone()) {
-                continue;
+        for level in &levels {
+            for name in OPENCODES.iter().chain(OURS) {
+                trees.extend(self.project_file(level.join(name), &project).await);
             }
-            let Some(text) = self.read(&path).await else { continue };
-            if let Some(mut tree) = self.tree(&Substituted::verbatim(text), Source::File(path)) {
-                restrict(&mut tree, agents, &mut self.problems);
-                trees.push(tree);
+        }
+        for level in &levels {
+            for (folder, names) in [(".opencode", OPENCODES), (".copydesk", OURS)] {
+                let folder = level.join(folder);
+                for name in names {
+                    trees.extend(self.project_file(folder.join(name), &project).await);
+                }
+                for file in agent_files(self.files, &folder).await {
+                    if self.seen.insert(file.path.clone()) {
+                        trees.extend(self.agent(&file, Some(&project)).await);
+                    }
+                }
             }
         }
         trees
+    }
+
+    async fn project_file(&mut self, path: AbsPath, project: &Project<'_>) -> Option<Node> {
+        if !self.seen.insert(path.clone()) {
+            return None;
+        }
+        let text = self.read(&path).await?;
+        let mut tree = self.tree(&Substituted::verbatim(text), Source::File(path))?;
+        restrict(&mut tree, project.agents, &mut self.problems);
+        Some(tree)
+    }
+
+    /// `project` is the one that the file belongs to; a file of the user's belongs to none.
+    async fn agent(&mut self, file: &AgentFile, project: Option<&Project<'_>>) -> Option<Node> {
+        if let Some(project) = project {
+            let real = self.files.real_path(file.path.clone()).await.ok()?;
+            if !real.starts_with(&project.root) {
+                let text = format!("left out: it is a link to {real}, outside of the project");
+                self.problems.push(Problem { source: Source::File(file.path.clone()), line: None, key: None, text });
+                return None;
+            }
+        }
+        let text = self.read(&file.path).await?;
+        let (tree, prompt) = match agent_tree(file, &text) {
+            Ok(read) => read,
+            Err(problem) => {
+                self.problems.push(problem);
+                return None;
+            }
+        };
+        let mut tree = self.checked(tree);
+        if let Some(project) = project {
+            restrict(&mut tree, project.agents, &mut self.problems);
+        }
+        if !prompt.is_empty()
+            && let Some(agent) = tree.get_mut("agent").and_then(|agents| agents.get_mut(&file.name))
+        {
+            let prompt = Node::text(&agent.place, &prompt);
+            agent.set("prompt", prompt);
+        }
+        Some(tree)
     }
 
     async fn user_file(&mut self, path: AbsPath) -> Option<Node> {

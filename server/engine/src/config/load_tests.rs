@@ -32,13 +32,17 @@ fn facts() -> Facts {
 }
 
 fn load_with<const N: usize>(files: &[(&str, &str)], vars: [(&str, &str); N]) -> Config {
-    let disk = Arc::new(MemoryDisk::new());
+    let disk = MemoryDisk::new();
     for (file, text) in files {
         disk.put(&path(file), text.as_bytes());
     }
+    load_disk(disk, vars, &facts())
+}
+
+fn load_disk<const N: usize>(disk: MemoryDisk, vars: [(&str, &str); N], facts: &Facts) -> Config {
     let keys = [("openai", "sk-stored"), ("mine", "sk-mine")];
     let ports = Ports {
-        files: DiskFiles::new(disk),
+        files: DiskFiles::new(Arc::new(disk)),
         shell: FakeShell::new(),
         store: MemoryStore::new(),
         model: FakeModel::new().0,
@@ -47,7 +51,7 @@ fn load_with<const N: usize>(files: &[(&str, &str)], vars: [(&str, &str); N]) ->
         clock: Arc::new(FakeClock::default()),
         ids: Arc::new(FakeIds::default()),
     };
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(load(&ports, &facts()))
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(load(&ports, facts))
 }
 
 fn load_files(files: &[(&str, &str)]) -> Config {
@@ -548,23 +552,82 @@ fn r19_1_what_a_project_takes_away_is_taken_away() {
 
 #[test]
 fn the_users_own_files_are_trusted_where_the_home_folder_is_the_project() {
-    let disk = Arc::new(MemoryDisk::new());
+    let disk = MemoryDisk::new();
     disk.put(&path("/home/user/.copydesk/copydesk.json"), r#"{"permission": {"bash": "allow"}}"#);
-    let ports = Ports {
-        files: DiskFiles::new(disk),
-        shell: FakeShell::new(),
-        store: MemoryStore::new(),
-        model: FakeModel::new().0,
-        environment: FakeEnvironment::new([]),
-        secrets: Arc::new(FakeSecrets::default()),
-        clock: Arc::new(FakeClock::default()),
-        ids: Arc::new(FakeIds::default()),
-    };
     let facts = Facts { folder: path("/home/user"), worktree: path("/home/user"), ..facts() };
-    let config = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(load(&ports, &facts));
+    let config = load_disk(disk, [], &facts);
     check_problems(&config, &[]);
     let decision = decide("bash", &["ls".to_owned()], &config.agents["build"].rules, &[]);
     assert!(decision.is_allowed_by_user());
+}
+
+#[test]
+fn agents_may_be_markdown() {
+    let config = load_files(&[
+        (
+            "/home/user/.config/opencode/agents/docs/writer.md",
+            "---\ndescription: Use it when: always\nmode: primary\ntemperature: 0.2\npermission:\n  edit:\n    \"*\": deny\n    \"*.md\": allow\ntools:\n  bash: false\n---\n\nWrite {env:HOME}.\n",
+        ),
+        ("/home/user/.copydesk/mode/quick.md", "Be quick."),
+        ("/home/user/.copydesk/agent/notes.txt", "not one"),
+        ("/work/app/.opencode/agent/build.md", "---\nmode: primary\nsteps: 7\n---\nBuild it."),
+        ("/work/app/sub/.copydesk/agent/reviewer.md", "---\npermission:\n  edit: deny\n  bash: allow\n---\nReview."),
+        ("/work/app/sub/.copydesk/agent/broken.md", "---\nsteps: [\n---\nx"),
+        ("/work/app/sub/.copydesk/agent/typo.md", "---\n\nsteps: many\n---\nx"),
+    ]);
+    check_problems(
+        &config,
+        &[
+            "/work/app/sub/.copydesk/agent/broken.md:3: column 1: this is not valid YAML: while parsing a node, did not find expected node content",
+            "/work/app/sub/.copydesk/agent/reviewer.md:4: agent.reviewer.permission.bash: left out, since this is a project's configuration and it would allow more than your own configuration does; put it into your own configuration if you want it",
+            "/work/app/sub/.copydesk/agent/typo.md:3: agent.typo.steps: expected a whole number, 1 or more, found a text",
+        ],
+    );
+    assert_eq!(config.agents.keys().collect::<Vec<_>>(), ["build", "docs/writer", "plan", "quick", "reviewer", "typo"]);
+    let writer = &config.agents["docs/writer"];
+    assert_eq!((writer.description.as_str(), writer.temperature), ("Use it when: always", Some(0.2)));
+    assert_eq!(writer.prompt.as_deref(), Some("Write {env:HOME}."));
+    check_verdict(&config, "docs/writer", "edit", "a.rs", Verdict::Deny);
+    check_verdict(&config, "docs/writer", "edit", "a.md", Verdict::Allow);
+    assert_eq!(config.agents["quick"].mode, crate::agent::AgentMode::Primary);
+    assert_eq!((config.agents["build"].prompt.as_deref(), config.agents["build"].steps), (Some("Build it."), Some(7)));
+    check_verdict(&config, "reviewer", "edit", "a", Verdict::Deny);
+    let bash = decide("bash", &["ls".to_owned()], &config.agents["reviewer"].rules, &[]);
+    assert!(!bash.is_allowed_by_user());
+}
+
+#[test]
+fn hostile_markdown_does_no_harm() {
+    for head in [
+        "[".repeat(50_000),
+        "- ".repeat(50_000),
+        "? ".repeat(50_000),
+        "a: &a [*a, *a]".to_owned(),
+        "a: &x b\nc: *x".to_owned(),
+    ] {
+        let text = format!("---\n{head}\n---\nx");
+        let config = load_files(&[("/work/app/.opencode/agent/evil.md", text.as_str())]);
+        assert_eq!(config.problems.len(), 1, "{:?}", config.problems);
+        assert!(!config.agents.contains_key("evil"));
+    }
+    let deep = format!("{{\"x\": {}", "[".repeat(50_000));
+    assert_eq!(load_files(&[(PROJECT, deep.as_str())]).problems.len(), 1);
+}
+
+#[test]
+fn r19_1_an_agent_of_a_project_is_not_read_through_a_link_that_leads_out() {
+    let disk = MemoryDisk::new();
+    disk.put(&path("/home/user/.ssh/id_rsa"), "secret");
+    disk.put_folder(&path("/work/app/.opencode/agent"));
+    disk.put_link(&path("/work/app/.opencode/agent/leak.md"), "/home/user/.ssh/id_rsa");
+    let config = load_disk(disk, [], &facts());
+    assert!(!config.agents.contains_key("leak"));
+    check_problems(
+        &config,
+        &[
+            "/work/app/.opencode/agent/leak.md: left out: it is a link to /home/user/.ssh/id_rsa, outside of the project",
+        ],
+    );
 }
 
 #[test]

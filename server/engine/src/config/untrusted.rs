@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::Problem;
 use super::node::{Node, Value};
 use super::substitute::has_placeholder;
+use crate::agent::{BUILD, PLAN};
 
 /// Why a key was left out.
 #[derive(Clone, Copy)]
@@ -44,6 +45,9 @@ pub(super) fn restrict(tree: &mut Node, agents: &BTreeSet<String>, problems: &mu
         let prefix = format!("agent.{name}.");
         left_out.allows(agent, &prefix);
         if agents.contains(name) {
+            if is_built_in(name) && agent.get("mode").and_then(Node::as_text) == Some("primary") {
+                agent.take("mode");
+            }
             // Any of these can make the session start with another agent, one with milder rules.
             for key in ["disable", "mode", "hidden"] {
                 left_out.take(agent, &prefix, key, |_| Some(Fault::Widens));
@@ -77,6 +81,11 @@ pub(super) fn restrict(tree: &mut Node, agents: &BTreeSet<String>, problems: &mu
             !leads_outside
         });
     }
+}
+
+/// These are primary anyway, and projects often say so.
+fn is_built_in(agent: &str) -> bool {
+    agent == BUILD || agent == PLAN
 }
 
 struct LeftOut<'a> {

@@ -1,0 +1,96 @@
+//! Agents in Markdown: `{agent,agents}/**/*.md` and `{mode,modes}/*.md` of a configuration folder. The head is the agent's configuration, the body its prompt.
+
+use std::sync::Arc;
+
+use copydesk_workspace::disk::FileKind;
+use copydesk_workspace::path::AbsPath;
+
+use super::node::Node;
+use super::{Problem, Source, yaml};
+use crate::ports::Files;
+
+/// Folders below `agent/` that are looked into.
+const MAX_DEPTH: usize = 8;
+
+pub(super) struct AgentFile {
+    /// `agent` or `mode`.
+    pub(super) key: &'static str,
+    /// The path below that folder without its extension, e.g. `docs/writer`.
+    pub(super) name: String,
+    pub(super) path: AbsPath,
+}
+
+/// In the order of their paths, folder by folder. What cannot be listed has none.
+pub(super) async fn agent_files(files: &dyn Files, folder: &AbsPath) -> Vec<AgentFile> {
+    let mut found = Vec::new();
+    for (key, name, depth) in
+        [("agent", "agent", MAX_DEPTH), ("agent", "agents", MAX_DEPTH), ("mode", "mode", 0), ("mode", "modes", 0)]
+    {
+        let root = folder.join(name);
+        let mut waiting = vec![(root.clone(), 0)];
+        while let Some((folder, level)) = waiting.pop() {
+            for entry in files.list(folder.clone()).await.unwrap_or_default() {
+                let path = folder.join(&entry.name);
+                match entry.kind {
+                    FileKind::Directory if level < depth && !entry.is_link => waiting.push((path, level + 1)),
+                    FileKind::File if path.extension() == Some("md") => {
+                        let below = path.relative_to(&root).unwrap_or_else(|| entry.name.clone());
+                        let name = below.trim_end_matches(".md").to_owned();
+                        found.push(AgentFile { key, name, path });
+                    }
+                    FileKind::Directory | FileKind::File | FileKind::Other => {}
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A configuration tree that holds this one agent without its prompt, and the prompt.
+pub(super) fn agent_tree(file: &AgentFile, text: &str) -> Result<(Node, String), Problem> {
+    let source = Arc::new(Source::File(file.path.clone()));
+    let (head, body) = split(text);
+    let settings = match yaml::parse(head, &source, 2) {
+        Ok(settings) => settings,
+        Err(error) => yaml::parse(&quote_colons(head), &source, 2).map_err(|_| error)?,
+    };
+    let settings = settings.unwrap_or_else(|| Node::empty_map(&source));
+    let mut agents = Node::empty_map(&source);
+    agents.set(&file.name, settings);
+    let mut tree = Node::empty_map(&source);
+    tree.set(file.key, agents);
+    Ok((tree, body.trim().to_owned()))
+}
+
+/// Head and body; the head is what stands between a first line `---` and the next.
+fn split(text: &str) -> (&str, &str) {
+    let line_end = |text: &str| text.find('\n').map_or(text.len(), |index| index + 1);
+    let (first, rest) = text.split_at(line_end(text));
+    if first.trim_end() != "---" {
+        return ("", text);
+    }
+    let mut head = 0;
+    while head < rest.len() {
+        let end = head + line_end(&rest[head..]);
+        if rest[head..end].trim_end() == "---" {
+            return (&rest[..head], &rest[end..]);
+        }
+        head = end;
+    }
+    ("", text)
+}
+
+/// People write `description: Use it when: always`, which is no YAML; so values of top-level keys with a colon in them are quoted.
+fn quote_colons(head: &str) -> String {
+    let quoted = head.lines().map(|line| {
+        let value = line.split_once(": ").filter(|(key, value)| {
+            let is_key = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+            is_key && value.contains(':') && !value.trim_start().starts_with(['"', '\'', '|', '>', '{', '['])
+        });
+        match value {
+            Some((key, value)) => format!("{key}: {}", serde_json::Value::from(value.trim())),
+            None => line.to_owned(),
+        }
+    });
+    quoted.collect::<Vec<_>>().join("\n")
+}
