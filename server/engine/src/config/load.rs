@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use copydesk_workspace::disk::DiskError;
+use copydesk_workspace::disk::{DiskError, FileKind};
 use copydesk_workspace::path::AbsPath;
 
 use super::assemble::{Trees, assemble};
@@ -20,6 +20,8 @@ use crate::ports::{Environment, Files, Ports};
 use crate::tool::Facts;
 
 const OURS: &[&str] = &["copydesk.json", "copydesk.jsonc"];
+/// Bytes.
+const MAX_PROJECT_FILE: u64 = 1 << 20;
 const OPENCODES: &[&str] = &["opencode.json", "opencode.jsonc"];
 
 /// Never fails: what cannot be read is a problem in the result. Keys of project files that run something, widen a permission or redirect a key are
@@ -165,13 +167,25 @@ impl Reader<'_> {
     }
 
     async fn project_file(&mut self, path: AbsPath, project: &Project<'_>) -> Option<Node> {
-        if !self.seen.insert(path.clone()) {
+        if !self.seen.insert(path.clone()) || !self.is_plain(&path).await {
             return None;
         }
         let text = self.read(&path).await?;
         let mut tree = self.tree(&Substituted::verbatim(text), Source::File(path))?;
         restrict(&mut tree, project.agents, &mut self.problems);
         Some(tree)
+    }
+
+    /// Whether it is there and of a kind and size that reading it comes to an end: a repository may hold a link to a device.
+    async fn is_plain(&mut self, path: &AbsPath) -> bool {
+        let text = match self.files.stat(path.clone()).await {
+            Ok(stat) if stat.kind == FileKind::File && stat.len <= MAX_PROJECT_FILE => return true,
+            Ok(_) => "it is left out: expected a file of at most 1 MiB".to_owned(),
+            Err(DiskError::NotFound(_)) => return false,
+            Err(error) => format!("it is left out: {error}"),
+        };
+        self.problems.push(Problem { source: Source::File(path.clone()), line: None, key: None, text });
+        false
     }
 
     /// `project` is the one that the file belongs to; a file of the user's belongs to none.
@@ -181,6 +195,9 @@ impl Reader<'_> {
             if !real.starts_with(&project.root) {
                 let text = format!("left out: it is a link to {real}, outside of the project");
                 self.problems.push(Problem { source: Source::File(file.path.clone()), line: None, key: None, text });
+                return None;
+            }
+            if !self.is_plain(&file.path).await {
                 return None;
             }
         }

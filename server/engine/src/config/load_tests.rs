@@ -615,6 +615,19 @@ fn hostile_markdown_does_no_harm() {
 }
 
 #[test]
+fn what_is_no_plain_file_of_a_project_is_not_read() {
+    let disk = MemoryDisk::new();
+    disk.put_folder(&path("/work/app/opencode.json"));
+    disk.put(&path("/work/app/copydesk.json"), vec![b' '; (1 << 20) + 1]);
+    disk.put_link(&path("/work/app/copydesk.jsonc"), "/work/app/copydesk.jsonc");
+    let told = load_disk(disk, [], &facts()).problems;
+    let lines: Vec<String> = told.iter().map(ToString::to_string).collect();
+    assert_eq!(lines[0], "/work/app/opencode.json: it is left out: expected a file of at most 1 MiB");
+    assert_eq!(lines[1], "/work/app/copydesk.json: it is left out: expected a file of at most 1 MiB");
+    assert!(lines[2].starts_with("/work/app/copydesk.jsonc: it is left out: ") && lines.len() == 3, "{lines:?}");
+}
+
+#[test]
 fn r19_1_an_agent_of_a_project_is_not_read_through_a_link_that_leads_out() {
     let disk = MemoryDisk::new();
     disk.put(&path("/home/user/.ssh/id_rsa"), "secret");
