@@ -261,3 +261,7 @@ async fn close(sessions: Vec<Open>, deadline: Instant) {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "engine_tests.rs"]
+mod tests;

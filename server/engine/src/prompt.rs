@@ -76,3 +76,7 @@ pub fn mode_note(agent: &str, entries: &[Entry]) -> Option<&'static str> {
     });
     (before == Some(agent::PLAN)).then_some(BUILD)
 }
+
+#[cfg(test)]
+#[path = "prompt_tests.rs"]
+mod tests;

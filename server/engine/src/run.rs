@@ -217,3 +217,7 @@ fn finish(next: &Next, end: &ReplyEnd) -> Finish {
         (_, ReplyEnd::Finished(reason)) => reason.clone(),
     }
 }
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

@@ -158,3 +158,7 @@ impl SessionHandle {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;
