@@ -52,6 +52,8 @@ pub struct CallOutcome {
     /// The arguments as JSON where they parse, else as a string.
     pub input: Value,
     pub result: ToolResult,
+    /// The call's end, for the client; to be told once the result is stored, so that nobody has seen an end that a crash takes back (R12.2).
+    pub view: ToolCallView,
     /// The turn ends here, with this reason.
     pub stop: Option<TurnEnd>,
 }
@@ -119,7 +121,7 @@ impl Runner {
         Self { deps, gates: Gates::new(), asks: Asks::default(), halted: CancellationToken::new() }
     }
 
-    /// Never fails: whatever goes wrong is the call's result. Sends every event of the call after its announcement.
+    /// Never fails: whatever goes wrong is the call's result. Sends every event of the call between its announcement and its end.
     pub async fn run(&self, call: Call) -> CallOutcome {
         let parsed = arguments::parse(&call.arguments);
         let input = match &parsed {
@@ -369,8 +371,7 @@ impl Runner {
             locations,
             ..view
         };
-        self.tell(view).await;
-        CallOutcome { input, result, stop }
+        CallOutcome { input, result, view, stop }
     }
 
     async fn capped(&self, text: String) -> String {

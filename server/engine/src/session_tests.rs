@@ -130,7 +130,7 @@ struct Scene {
     toys: Toys,
     model: Arc<ScriptedModel>,
     /// Held for its life.
-    engine: Arc<Engine>,
+    _engine: Arc<Engine>,
     session: SessionHandle,
 }
 
@@ -142,7 +142,7 @@ impl Scene {
         let toys = Toys::new(&world.boundaries);
         let engine = world.engine(toys.registry());
         let session = world.session(&engine, config()).await.unwrap();
-        Self { world, toys, model, engine, session }
+        Self { world, toys, model, _engine: engine, session }
     }
 
     /// Everything that must not grow after a cancel (R2.4).

@@ -105,7 +105,7 @@ impl Run {
     async fn run_call<'a>(&self, runner: &Runner, call: &'a Call) -> (&'a CallId, Result<Option<TurnEnd>, StoreError>) {
         let outcome = AssertUnwindSafe(runner.run(call.clone())).catch_unwind().await;
         let stored = match outcome {
-            Ok(CallOutcome { result, stop, .. }) => self.store_result(call, result).await.map(|()| stop),
+            Ok(CallOutcome { result, view, stop, .. }) => self.end_with(call, result, view).await.map(|()| stop),
             Err(_) => {
                 tracing::error!(tool = call.name, arguments = call.arguments, "a tool panicked");
                 let text = format!("{} failed by a mistake of its own. Try another way.", call.name);
@@ -119,7 +119,7 @@ impl Run {
         !(*stop == TurnEnd::Rejected && self.context.config.continue_on_reject)
     }
 
-    /// For calls that the runner did not bring to their end: stores the result, then tells the client.
+    /// For calls that the runner did not bring to their end.
     async fn end_call(&self, call: &Call, result: ToolResult) -> Result<(), StoreError> {
         let view = ToolCallView {
             call: call.id.clone(),
@@ -132,14 +132,14 @@ impl Run {
             diffs: Vec::new(),
             locations: Vec::new(),
         };
-        self.store_result(call, result).await?;
-        self.context.emit(SessionEvent::ToolCallUpdate(view)).await;
-        Ok(())
+        self.end_with(call, result, view).await
     }
 
-    async fn store_result(&self, call: &Call, result: ToolResult) -> Result<(), StoreError> {
+    /// Stores the result, then tells the client.
+    async fn end_with(&self, call: &Call, result: ToolResult, view: ToolCallView) -> Result<(), StoreError> {
         let entry = Entry::ToolResult { call: call.id.clone(), at: self.context.ports.clock.now(), result };
         self.context.journal.append(vec![entry]).await?;
+        self.context.emit(SessionEvent::ToolCallUpdate(view)).await;
         Ok(())
     }
 }
