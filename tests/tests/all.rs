@@ -3,3 +3,5 @@
 
 #[path = "all/neovim.rs"]
 mod neovim;
+#[path = "all/scripted_model.rs"]
+mod scripted_model;

@@ -1,0 +1,91 @@
+//! As much of HTTP/1.1 as clients of a model use: a request with a length, one after the other on a connection.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+
+/// A request as it came.
+#[derive(Debug, Clone, Default)]
+pub struct SeenRequest {
+    pub method: String,
+    pub path: String,
+    /// Names in lower case.
+    pub headers: BTreeMap<String, String>,
+    pub raw_body: String,
+    /// Null where the body is no JSON.
+    pub body: Value,
+}
+
+impl SeenRequest {
+    pub fn messages(&self) -> &[Value] {
+        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// Content of the last message: what the user said, or a tool's result.
+    pub fn last_text(&self) -> &str {
+        self.messages().last().and_then(|message| message["content"].as_str()).unwrap_or_default()
+    }
+
+    pub fn system(&self) -> &str {
+        self.messages()
+            .first()
+            .filter(|message| message["role"] == "system")
+            .map_or("", |message| message["content"].as_str().unwrap_or_default())
+    }
+
+    /// Contents of all tool results, in order.
+    pub fn results(&self) -> Vec<&str> {
+        let results = self.messages().iter().filter(|message| message["role"] == "tool");
+        results.map(|message| message["content"].as_str().unwrap_or_default()).collect()
+    }
+
+    pub fn tool_names(&self) -> Vec<&str> {
+        let tools = self.body["tools"].as_array().map_or(&[][..], Vec::as_slice);
+        tools.iter().filter_map(|tool| tool["function"]["name"].as_str()).collect()
+    }
+
+    pub fn authorization(&self) -> Option<&str> {
+        self.headers.get("authorization").map(String::as_str)
+    }
+}
+
+/// The next request; `None` where the client has closed the connection between two.
+pub(super) async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<Option<SeenRequest>, String> {
+    let head_end = loop {
+        if let Some(at) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
+            break at;
+        }
+        if !fill(stream, buffer).await {
+            return if buffer.is_empty() { Ok(None) } else { Err("a request broke off in its head".to_owned()) };
+        }
+    };
+    let head = String::from_utf8_lossy(&buffer[..head_end]).into_owned();
+    let mut lines = head.split("\r\n");
+    let mut first = lines.next().unwrap_or_default().split(' ');
+    let (method, path) = (first.next().unwrap_or_default().to_owned(), first.next().unwrap_or_default().to_owned());
+    let headers: BTreeMap<String, String> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let length = match headers.get("content-length").map(|length| length.parse::<usize>()) {
+        Some(Ok(length)) => length,
+        None if !headers.contains_key("transfer-encoding") => 0,
+        _ => return Err(format!("{method} {path} has no readable content-length")),
+    };
+    buffer.drain(..head_end + 4);
+    while buffer.len() < length {
+        if !fill(stream, buffer).await {
+            return Err(format!("{method} {path} broke off in its body"));
+        }
+    }
+    let raw_body = String::from_utf8(buffer.drain(..length).collect())
+        .map_err(|_| format!("{method} {path}: the body is no UTF-8"))?;
+    let body = serde_json::from_str(&raw_body).unwrap_or_default();
+    Ok(Some(SeenRequest { method, path, headers, raw_body, body }))
+}
+
+async fn fill(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> bool {
+    stream.read_buf(buffer).await.is_ok_and(|count| count > 0)
+}
