@@ -187,6 +187,8 @@ impl Guard {
             let living = tree.count_living();
             if living > 0 {
                 let mut survivors = survivors.lock().unwrap_or_else(PoisonError::into_inner);
+                // Those that have ended by themselves are forgotten here, so that the list does not grow with the day.
+                survivors.retain_mut(|earlier| earlier.count_living() > 0);
                 survivors.push(tree);
             }
             living

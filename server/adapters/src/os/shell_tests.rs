@@ -186,6 +186,25 @@ async fn c46_r7_1_silent_background_children_do_not_hold_the_call() {
 }
 
 #[tokio::test]
+async fn survivors_that_end_by_themselves_are_forgotten() {
+    let fixture = Fixture::new(&[]);
+    for _ in 0..3 {
+        let left = fixture.run("(until [ -e go ]; do sleep 0.02; done) >/dev/null & echo $! > pid_1").await.survivors;
+        // With or without its `sleep` of the moment.
+        assert!((1..=2).contains(&left), "{left}");
+        fs::write(fixture.path("go"), "").unwrap();
+        let gone = async {
+            while fixture.noted().into_iter().any(lives) {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(LONG, gone).await.unwrap();
+        fs::remove_file(fixture.path("go")).unwrap();
+        assert_eq!(fixture.shell.survivors.lock().unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
 async fn c46_survivors_die_with_the_shell() {
     let fixture = Fixture::new(&[]);
     assert_eq!(fixture.run("(trap '' TERM; echo $BASHPID > pid_1; sleep 60; sleep 60) &").await.survivors, 2);
