@@ -1,0 +1,107 @@
+//! The built program, started clean: its own home, no environment but `PATH`. What it says to its log is kept for the message of a failing test.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+/// The folders of one user, temporary, removed when dropped.
+pub struct Home {
+    root: TempDir,
+}
+
+impl Home {
+    #[expect(clippy::new_without_default, reason = "it makes folders")]
+    pub fn new() -> Self {
+        let home = Self { root: tempfile::tempdir().expect("a temporary folder") };
+        for folder in [home.config(), home.data(), home.state(), home.cache(), home.workspace()] {
+            std::fs::create_dir_all(folder).expect("a folder of the home");
+        }
+        home
+    }
+
+    /// `$HOME`, without links in it.
+    pub fn path(&self) -> PathBuf {
+        self.root.path().canonicalize().expect("the home")
+    }
+
+    /// `$XDG_CONFIG_HOME`.
+    pub fn config(&self) -> PathBuf {
+        self.path().join(".config")
+    }
+
+    /// `$XDG_DATA_HOME`.
+    pub fn data(&self) -> PathBuf {
+        self.path().join(".local/share")
+    }
+
+    /// `$XDG_STATE_HOME`.
+    pub fn state(&self) -> PathBuf {
+        self.path().join(".local/state")
+    }
+
+    /// `$XDG_CACHE_HOME`.
+    pub fn cache(&self) -> PathBuf {
+        self.path().join(".cache")
+    }
+
+    /// A project to work in; the program starts there.
+    pub fn workspace(&self) -> PathBuf {
+        self.path().join("project")
+    }
+
+    /// Writes a file below the project, with the folders above it.
+    pub fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> PathBuf {
+        let file = self.workspace().join(path);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("the folder of a file");
+        std::fs::write(&file, text).expect("a file of the project");
+        file
+    }
+
+    /// What the program has written to its standard error so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.log_file()).unwrap_or_default()
+    }
+
+    /// A command of the program in this home, with pipes for input and output; killed when its handle is dropped.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let log = std::fs::File::options().create(true).append(true).open(self.log_file()).expect("the log");
+        let mut command = Command::new(program());
+        command
+            .args(arguments)
+            .current_dir(self.workspace())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path())
+            .env("XDG_CONFIG_HOME", self.config())
+            .env("XDG_DATA_HOME", self.data())
+            .env("XDG_STATE_HOME", self.state())
+            .env("XDG_CACHE_HOME", self.cache())
+            .env("TMPDIR", std::env::temp_dir())
+            .env("COPYDESK_LOG", "debug")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .kill_on_drop(true);
+        command
+    }
+
+    /// `copydesk serve`.
+    pub fn serve(&self) -> Child {
+        self.command(&["serve"]).spawn().expect("the program starts")
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.path().join("stderr.log")
+    }
+}
+
+/// The program that stands in the same target folder as the running test.
+pub fn program() -> PathBuf {
+    let test = std::env::current_exe().expect("the test's own path");
+    let folder = test.ancestors().nth(2).expect("the folder of the build");
+    let program = folder.join(format!("copydesk{}", std::env::consts::EXE_SUFFIX));
+    assert!(program.exists(), "{} is not built: run `cargo build -p copydesk` first", program.display());
+    program
+}

@@ -1,0 +1,306 @@
+//! What the editor knows: its documents, what it sent, what came, and what was wrong with it.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::document::{Document, Encoding};
+use super::{Scripts, wire};
+
+/// What happens to `workspace/applyEdit`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EditPolicy {
+    /// Applied, told by `didChange`, answered `applied: true`.
+    Apply,
+    /// Answered `applied: false` with this reason.
+    Refuse(String),
+    /// Answered `applied: true`, and nothing happens, as some editors do.
+    Claim,
+    /// Left to the test, by `await_request`.
+    Ask,
+}
+
+/// One `workspace/applyEdit` that was applied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Applied {
+    pub label: Option<String>,
+    pub uris: Vec<String>,
+}
+
+pub(super) struct State {
+    pub(super) documents: HashMap<String, Document>,
+    pub(super) encoding: Encoding,
+    pub(super) responses: HashMap<i64, Value>,
+    pub(super) strays: VecDeque<Value>,
+    pub(super) scripts: Scripts,
+    pub(super) edit_policy: EditPolicy,
+    pub(super) stale_edits_are_expected: bool,
+    pub(super) applied: Vec<Applied>,
+    pub(super) ended: bool,
+    input: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    last_id: i64,
+    unanswered: HashSet<i64>,
+    /// Of the daemon's requests, in order: those that the test has not seen.
+    requests: VecDeque<(Value, String, Value)>,
+    /// Ids of the daemon's requests that have no answer.
+    open: HashSet<String>,
+    notifications: VecDeque<(String, Value)>,
+    disregarded: HashSet<String>,
+    faults: Vec<String>,
+}
+
+impl State {
+    pub(super) fn new(input: mpsc::UnboundedSender<Vec<u8>>) -> Self {
+        Self {
+            documents: HashMap::new(),
+            encoding: Encoding::Utf16,
+            responses: HashMap::new(),
+            strays: VecDeque::new(),
+            scripts: HashMap::new(),
+            edit_policy: EditPolicy::Apply,
+            stale_edits_are_expected: false,
+            applied: Vec::new(),
+            ended: false,
+            input: Some(input),
+            last_id: 0,
+            unanswered: HashSet::new(),
+            requests: VecDeque::new(),
+            open: HashSet::new(),
+            notifications: VecDeque::new(),
+            disregarded: HashSet::new(),
+            faults: Vec::new(),
+        }
+    }
+
+    pub(super) fn send_request(&mut self, method: &str, params: Value) -> i64 {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.unanswered.insert(id);
+        self.send(with_params(json!({ "jsonrpc": "2.0", "id": id, "method": method }), params));
+        id
+    }
+
+    pub(super) fn send_notification(&mut self, method: &str, params: Value) {
+        self.send(with_params(json!({ "jsonrpc": "2.0", "method": method }), params));
+    }
+
+    pub(super) fn send_raw(&mut self, bytes: Vec<u8>) {
+        if let Some(input) = &self.input {
+            // The end of the daemon is seen by its output.
+            let _ = input.send(bytes);
+        }
+    }
+
+    pub(super) fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    pub(super) fn input_is_open(&self) -> bool {
+        self.input.is_some()
+    }
+
+    pub(super) fn fault(&mut self, fault: String) {
+        self.faults.push(fault);
+    }
+
+    /// One message of the daemon's.
+    pub(super) fn receive(&mut self, message: Value) {
+        if message["jsonrpc"] != "2.0" {
+            self.fault(format!("a message without \"jsonrpc\": \"2.0\": {message}"));
+        }
+        match (message.get("id"), message["method"].as_str()) {
+            (Some(id), Some(method)) => self.receive_request(id.clone(), method.to_owned(), message["params"].clone()),
+            (None, Some(method)) => self.receive_notification(method.to_owned(), message["params"].clone()),
+            (Some(_), None) => self.receive_response(message),
+            (None, None) => self.fault(format!("a message that is nothing: {message}")),
+        }
+    }
+
+    fn receive_response(&mut self, message: Value) {
+        if message.get("result").is_some() == message.get("error").is_some() {
+            self.fault(format!("an answer needs either a result or an error: {message}"));
+        }
+        match message["id"].as_i64().filter(|id| (1..=self.last_id).contains(id)) {
+            Some(id) if self.unanswered.remove(&id) => {
+                self.responses.insert(id, message);
+            }
+            Some(id) => self.fault(format!("request {id} got a second answer: {message}")),
+            None => self.strays.push_back(message),
+        }
+    }
+
+    fn receive_notification(&mut self, method: String, params: Value) {
+        if method == "$/cancelRequest" {
+            return self.cancel(&params["id"]);
+        }
+        if !self.disregarded.contains(&method) {
+            self.notifications.push_back((method, params));
+        }
+    }
+
+    /// The daemon has lost interest in a request of its own.
+    fn cancel(&mut self, id: &Value) {
+        self.requests.retain(|(request, ..)| request != id);
+        if self.open.contains(&id.to_string()) {
+            self.answer(id, Err((-32800, "cancelled".to_owned())));
+        }
+    }
+
+    fn receive_request(&mut self, id: Value, method: String, params: Value) {
+        if !self.open.insert(id.to_string()) {
+            return self.fault(format!("the id {id} is used again before its answer, by {method}"));
+        }
+        if method == "workspace/applyEdit" && self.edit_policy != EditPolicy::Ask {
+            let answer = self.apply_edit(&params);
+            return self.answer(&id, Ok(answer));
+        }
+        match self.scripts.get_mut(&method) {
+            Some(script) => {
+                let answer = script(&params);
+                self.answer(&id, Ok(answer));
+            }
+            None => self.requests.push_back((id, method, params)),
+        }
+    }
+
+    /// The answer to `workspace/applyEdit`. Nothing of it is applied unless all of it can be.
+    fn apply_edit(&mut self, params: &Value) -> Value {
+        let refused = |reason: &str| json!({ "applied": false, "failureReason": reason });
+        match &self.edit_policy {
+            EditPolicy::Refuse(reason) => return refused(reason),
+            EditPolicy::Claim => return json!({ "applied": true }),
+            EditPolicy::Apply | EditPolicy::Ask => {}
+        }
+        let Some(changes) = params["edit"]["documentChanges"].as_array().cloned() else {
+            self.fault(format!("an edit without documentChanges: {params}"));
+            return refused("no documentChanges");
+        };
+        let mut changed = Vec::new();
+        for change in &changes {
+            let uri = change["textDocument"]["uri"].as_str().unwrap_or_default().to_owned();
+            let Some(document) = self.documents.get(&uri) else {
+                self.fault(format!("an edit of {uri:?}, which is not open"));
+                return refused("a document is not open");
+            };
+            if change["textDocument"]["version"] != document.version {
+                let (version, edit) = (document.version, &change["textDocument"]);
+                if !self.stale_edits_are_expected {
+                    self.fault(format!("an edit names {edit}, but the document has version {version}"));
+                }
+                return refused("the document has changed");
+            }
+            let mut document = document.clone();
+            let edits = change["edits"].as_array().map_or(&[] as &[Value], Vec::as_slice);
+            match document.apply(edits, self.encoding) {
+                Ok(content) => changed.push((uri, document, content)),
+                Err(wrong) => {
+                    self.fault(wrong);
+                    return refused("the edit is wrong");
+                }
+            }
+        }
+        let uris = changed.iter().map(|(uri, ..)| uri.clone()).collect();
+        self.applied.push(Applied { label: params["label"].as_str().map(str::to_owned), uris });
+        for (uri, document, content) in changed {
+            self.documents.insert(uri.clone(), document);
+            self.send_change(&uri, content);
+        }
+        json!({ "applied": true })
+    }
+
+    pub(super) fn answer(&mut self, id: &Value, outcome: Result<Value, (i64, String)>) {
+        assert!(self.open.remove(&id.to_string()), "the test answers {id} twice, or without a request");
+        let message = match outcome {
+            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            Err((code, message)) => {
+                json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+            }
+        };
+        self.send(message);
+    }
+
+    pub(super) fn open_document(&mut self, uri: &str, language: &str, text: &str) {
+        let document = Document { language: language.to_owned(), version: 1, text: text.to_owned() };
+        assert!(self.documents.insert(uri.to_owned(), document).is_none(), "{uri} is open already");
+        let item = json!({ "uri": uri, "languageId": language, "version": 1, "text": text });
+        self.send_notification("textDocument/didOpen", json!({ "textDocument": item }));
+    }
+
+    pub(super) fn type_text(&mut self, uri: &str, start: (usize, usize), end: (usize, usize), text: &str) {
+        let encoding = self.encoding;
+        let document = self.documents.get_mut(uri).expect("an open document");
+        let range = json!({ "start": document.position(start, encoding), "end": document.position(end, encoding) });
+        let content =
+            document.apply(&[json!({ "range": range, "newText": text })], encoding).expect("a place in the text");
+        self.send_change(uri, content);
+    }
+
+    pub(super) fn save_document(&mut self, uri: &str) {
+        let text = self.documents.get(uri).expect("an open document").text.clone();
+        if let Some(path) = uri.strip_prefix("file://") {
+            std::fs::write(path, text).expect("the file can be written");
+        }
+        self.send_notification("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
+    }
+
+    pub(super) fn close_document(&mut self, uri: &str) {
+        assert!(self.documents.remove(uri).is_some(), "{uri} is not open");
+        self.send_notification("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
+    }
+
+    pub(super) fn disregard(&mut self, method: &str) {
+        self.disregarded.insert(method.to_owned());
+        self.notifications.retain(|(of, _)| of != method);
+    }
+
+    pub(super) fn take_notification(&mut self, method: &str, fits: &impl Fn(&Value) -> bool) -> Option<Value> {
+        let at = self.notifications.iter().position(|(of, params)| of == method && fits(params))?;
+        self.notifications.remove(at).map(|(_, params)| params)
+    }
+
+    pub(super) fn take_request(&mut self, method: &str) -> Option<(Value, Value)> {
+        let at = self.requests.iter().position(|(_, of, _)| of == method)?;
+        self.requests.remove(at).map(|(id, _, params)| (id, params))
+    }
+
+    /// All that is wrong, what was not accounted for included.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let mut faults = self.faults.clone();
+        faults.extend(
+            self.notifications
+                .iter()
+                .map(|(method, params)| format!("nobody looked at the notification {method} {params}")),
+        );
+        faults.extend(
+            self.requests.iter().map(|(_, method, params)| format!("nobody looked at the request {method} {params}")),
+        );
+        faults.extend(self.strays.iter().map(|message| format!("nobody asked for the answer {message}")));
+        faults.extend(self.responses.values().map(|message| format!("nobody looked at the answer {message}")));
+        faults.extend(self.unanswered.iter().map(|id| format!("request {id} has no answer")));
+        faults
+    }
+
+    /// What has come, for the message of a failing test.
+    pub(super) fn summary(&self) -> String {
+        format!("so far:\n- {}", self.faults().join("\n- "))
+    }
+
+    fn send_change(&mut self, uri: &str, content: Vec<Value>) {
+        let document = self.documents.get_mut(uri).expect("an open document");
+        document.version += 1;
+        let item = json!({ "uri": uri, "version": document.version });
+        self.send_notification("textDocument/didChange", json!({ "textDocument": item, "contentChanges": content }));
+    }
+
+    fn send(&mut self, message: Value) {
+        self.send_raw(wire::frame(&message));
+    }
+}
+
+fn with_params(mut message: Value, params: Value) -> Value {
+    if !params.is_null() {
+        message["params"] = params;
+    }
+    message
+}
