@@ -251,4 +251,5 @@ impl State {
 
 #[cfg(test)]
 #[path = "overlay_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;

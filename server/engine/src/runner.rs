@@ -426,4 +426,5 @@ impl From<ToolError> for Stopped {
 
 #[cfg(test)]
 #[path = "runner_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;

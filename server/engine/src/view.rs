@@ -189,4 +189,5 @@ fn of_document(path: &AbsPath, document: Document) -> Snapshot {
 
 #[cfg(test)]
 #[path = "view_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;

@@ -110,4 +110,5 @@ fn section(heading: &str, problems: &[Diagnostic], most: usize) -> Option<String
 
 #[cfg(test)]
 #[path = "problems_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;
