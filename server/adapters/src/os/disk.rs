@@ -68,7 +68,7 @@ impl Disk for OsDisk {
     }
 
     fn write(&self, path: &AbsPath, bytes: &[u8], expected: Expected) -> Result<(), DiskError> {
-        self.write_real(&self.real_path(path)?, bytes, expected)
+        self.write_real(&self.real_path(path)?, bytes, expected).map_err(|error| named(error, path))
     }
 
     fn write_real(&self, real: &AbsPath, bytes: &[u8], expected: Expected) -> Result<(), DiskError> {
@@ -76,16 +76,20 @@ impl Disk for OsDisk {
     }
 
     fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
-        let real = self.real_path(path)?;
-        let (parent, name) = parent_and_name(&real)?;
-        let folder = Folder::open(parent, Missing::Fail).map_err(|error| folder_error(&real, error))?;
-        let stat = folder.stat(name).map_err(|error| disk_error(&real, error))?;
-        regular(&real, &stat.ok_or_else(|| DiskError::NotFound(real.clone()))?)?;
-        if folder.hash(name).map_err(|error| disk_error(&real, error))? != expected {
-            return Err(DiskError::Changed(real));
-        }
-        folder.remove(name).map_err(|error| disk_error(&real, error))
+        remove_real(&self.real_path(path)?, expected).map_err(|error| named(error, path))
     }
+}
+
+fn remove_real(real: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
+    let io_error = |error| disk_error(real, error);
+    let (parent, name) = parent_and_name(real)?;
+    let folder = Folder::open(parent, Missing::Fail).map_err(|error| folder_error(real, error))?;
+    let stat = folder.stat(name).map_err(io_error)?;
+    regular(real, &stat.ok_or_else(|| DiskError::NotFound(real.clone()))?)?;
+    if folder.hash(name).map_err(io_error)? != expected {
+        return Err(DiskError::Changed(real.clone()));
+    }
+    folder.remove(name).map_err(io_error)
 }
 
 /// `before_rename` runs when the new bytes stand beside the file: the last moment at which another program can come between.
@@ -107,7 +111,8 @@ fn write_in_folder(
             (Expected::Absent, None) => Ok(None),
             (Expected::Absent, Some(_)) => Err(DiskError::Exists(real.clone())),
             (Expected::Bytes(hash), Some(_)) if folder.hash(name).map_err(io_error)? == hash => Ok(stat),
-            (Expected::Bytes(_), _) => Err(DiskError::Changed(real.clone())),
+            (Expected::Bytes(_), Some(_)) => Err(DiskError::Changed(real.clone())),
+            (Expected::Bytes(_), None) => Err(DiskError::NotFound(real.clone())),
         }
     };
     let still_there = || match folder.is_at(parent) {
@@ -248,6 +253,19 @@ fn disk_error(path: &AbsPath, error: io::Error) -> DiskError {
         io::ErrorKind::IsADirectory => DiskError::IsDirectory(path.clone()),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => DiskError::Denied(path.clone()),
         _ => other(path, &error.to_string()),
+    }
+}
+
+/// The same error about the path as the caller spells it.
+fn named(error: DiskError, path: &AbsPath) -> DiskError {
+    let path = path.clone();
+    match error {
+        DiskError::NotFound(_) => DiskError::NotFound(path),
+        DiskError::Exists(_) => DiskError::Exists(path),
+        DiskError::Changed(_) => DiskError::Changed(path),
+        DiskError::IsDirectory(_) => DiskError::IsDirectory(path),
+        DiskError::Denied(_) => DiskError::Denied(path),
+        DiskError::Other { reason, .. } => DiskError::Other { path, reason },
     }
 }
 

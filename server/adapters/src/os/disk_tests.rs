@@ -157,7 +157,9 @@ fn writes_through_links_and_keeps_them() {
     fs::write(ws.join("real/f").as_path(), "old").unwrap();
     symlink("real/f", ws.join("link").as_path()).unwrap();
     symlink("real", ws.join("folder").as_path()).unwrap();
-    OsDisk.write(&ws.join("link"), b"one", bytes_of("old")).unwrap();
+    let link = ws.join("link");
+    assert_eq!(OsDisk.write(&link, b"one", Expected::Absent), Err(DiskError::Exists(link.clone())));
+    OsDisk.write(&link, b"one", bytes_of("old")).unwrap();
     OsDisk.write(&ws.join("folder/f"), b"two", bytes_of("one")).unwrap();
     assert_eq!(text_at(&ws.join("real/f")), "two");
     assert_eq!(fs::read_link(ws.join("link").as_path()).unwrap(), Path::new("real/f"));
@@ -172,7 +174,7 @@ fn what_is_not_as_expected_is_left_alone() {
     fs::write(file.as_path(), "theirs").unwrap();
     assert_eq!(OsDisk.write(&file, b"ours", Expected::Absent), Err(DiskError::Exists(file.clone())));
     assert_eq!(OsDisk.write(&file, b"ours", bytes_of("old")), Err(DiskError::Changed(file.clone())));
-    assert_eq!(OsDisk.write(&missing, b"ours", bytes_of("old")), Err(DiskError::Changed(missing.clone())));
+    assert_eq!(OsDisk.write(&missing, b"ours", bytes_of("old")), Err(DiskError::NotFound(missing.clone())));
     assert_eq!(OsDisk.remove(&file, ContentHash::of(b"old")), Err(DiskError::Changed(file.clone())));
     assert_eq!(OsDisk.remove(&missing, ContentHash::of(b"")), Err(DiskError::NotFound(missing)));
     assert_eq!(text_at(&file), "theirs");
