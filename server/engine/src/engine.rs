@@ -48,6 +48,8 @@ pub struct NewSession {
 pub enum EngineError {
     #[error("session {0} is not open here")]
     UnknownSession(SessionId),
+    #[error("session {0} is open in another window; close it there first")]
+    OpenElsewhere(SessionId),
     #[error("{0} is not a folder")]
     NotAFolder(AbsPath),
     #[error(transparent)]
@@ -92,7 +94,7 @@ impl Engine {
     /// Opens a session that is stored, under its own id and in its own folder. A turn that was running when its daemon died is ended as cancelled (R12.4).
     pub async fn load_session(&self, id: &SessionId, connection: Connection) -> Result<SessionHandle, EngineError> {
         if let Ok(open) = self.session(id) {
-            return Ok(open);
+            return if open.belongs_to(&connection) { Ok(open) } else { Err(EngineError::OpenElsewhere(id.clone())) };
         }
         let stored = self.ports.store.load(id.clone()).await?;
         let place = self.place(stored.meta.folder.clone(), stored.meta.roots.clone()).await;
@@ -220,8 +222,9 @@ impl Engine {
         if self.closing.is_cancelled() {
             return Err(EngineError::ShuttingDown);
         }
-        if let Some(open) = sessions.get(&id) {
-            return Ok(open.handle.clone());
+        if sessions.contains_key(&id) {
+            // Another window was faster.
+            return Err(EngineError::OpenElsewhere(id));
         }
         let (handle, mailbox) = SessionHandle::new(Arc::clone(&context));
         let closing = self.closing.child_token();

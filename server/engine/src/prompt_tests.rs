@@ -155,3 +155,27 @@ async fn the_system_prompt_puts_who_where_and_instructions_together() {
     );
     assert_eq!(surroundings.system(&Agent { prompt: Some(" ".to_owned()), ..agent }), system);
 }
+
+#[tokio::test]
+async fn r19_1_a_project_cannot_have_secrets_or_foreign_files_told_unasked() {
+    let project = Project::new(&[
+        ("/home/user/.ssh/id_rsa", "secret"),
+        ("/home/user/project/.env", "KEY=secret"),
+        ("/home/user/project/docs/real.md", "fine"),
+    ])
+    .await;
+    let disk = &project.world.disk;
+    disk.put_link(&path("/home/user/project/AGENTS.md"), "../.ssh/id_rsa");
+    disk.put_link(&path("/home/user/project/app/AGENTS.md"), "../docs/real.md");
+    disk.put_link(&path("/home/user/project/docs/linked.md"), "../.env");
+    let found = project.instructions(&[".env", "docs/linked.md"]).await;
+    let paths: Vec<String> = found.files.iter().map(|file| file.path.to_string()).collect();
+    assert_eq!(paths, ["/home/user/project/app/AGENTS.md"]);
+    insta::assert_snapshot!(found.problems.join("\n"), @r"
+    instructions: /home/user/project/AGENTS.md leads out of the project, to /home/user/.ssh/id_rsa; name that in your own configuration
+    instructions: /home/user/project/.env may hold secrets and is not read unasked
+    instructions: /home/user/project/docs/linked.md may hold secrets and is not read unasked
+    ");
+    // The user may: by an absolute path.
+    project.check(&["~/.ssh/id_rsa"], &["/home/user/project/app/AGENTS.md", "/home/user/.ssh/id_rsa"]).await;
+}

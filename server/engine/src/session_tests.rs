@@ -116,6 +116,10 @@ fn tool_running() -> Vec<Vec<Result<ModelEvent, ModelError>>> {
     vec![[vec![text("I run.")], calls, vec![finish(Finish::ToolCalls)]].concat()]
 }
 
+fn deaf_tool_running() -> Vec<Vec<Result<ModelEvent, ModelError>>> {
+    vec![vec![call("a", "echo", "{}"), call("b", "deaf", "{}"), call("c", "deaf", "{}"), finish(Finish::ToolCalls)]]
+}
+
 fn several_steps() -> Vec<Vec<Result<ModelEvent, ModelError>>> {
     vec![
         vec![call("a", "echo", "{}"), finish(Finish::ToolCalls)],
@@ -216,6 +220,7 @@ async fn r2_2_c86_cancel_at_every_boundary_up_to_a_pending_ask() {
 #[tokio::test(start_paused = true)]
 async fn r2_2_c86_r2_4_cancel_at_every_boundary_up_to_a_running_tool() {
     cancel_at_every_boundary(tool_running).await;
+    cancel_at_every_boundary(deaf_tool_running).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -225,7 +230,9 @@ async fn r2_2_r2_4_cancel_at_every_boundary_between_steps() {
 
 #[tokio::test(start_paused = true)]
 async fn r12_2_death_at_any_boundary_loses_at_most_the_streaming_message() {
-    for script in [text_only as Script, three_parallel_calls, ask_pending, tool_running, several_steps] {
+    for script in
+        [text_only as Script, three_parallel_calls, ask_pending, tool_running, deaf_tool_running, several_steps]
+    {
         let count = record(script).await;
         for index in 0..count {
             let scene = Arc::new(Scene::open(script).await);
@@ -554,4 +561,54 @@ async fn a_client_gone_wild_is_told_that_the_session_is_overloaded() {
         refused = session.prompt(Vec::new()).err();
     }
     assert_eq!(refused, Some(SessionError::Overloaded));
+}
+
+/// A port that panics, which is a fault of ours.
+struct PanickingModel(std::sync::atomic::AtomicBool);
+
+impl crate::ports::Model for PanickingModel {
+    fn stream(&self, _: ModelRequest) -> futures::stream::BoxStream<'static, Result<ModelEvent, ModelError>> {
+        let is_first = !self.0.swap(true, std::sync::atomic::Ordering::SeqCst);
+        assert!(!is_first, "the model panicked, as it was asked to");
+        Box::pin(futures::stream::iter([text("fine"), finish(Finish::Stop)]))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_costs_one_turn_and_neither_the_session_nor_the_daemon() {
+    let world = World::new(Arc::new(PanickingModel(false.into())));
+    let engine = world.engine(Registry::new([]));
+    let session = world.session(&engine, config()).await.unwrap();
+    assert!(matches!(answered(prompt(&session, "one")).await, TurnEnd::Failed { .. }));
+    let entries = world.store.entries(session.id());
+    assert_eq!(crate::history::close_interrupted(&entries, crate::ids::Millis(0)), vec![]);
+    assert_eq!(answered(prompt(&session, "two")).await, TurnEnd::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r20_2_a_session_is_not_opened_from_two_connections() {
+    let (world, engine, session, _model) = open().await;
+    let (_client, other) = world.another_client();
+    let error = engine.load_session(session.id(), other).await.err();
+    assert_eq!(error, Some(EngineError::OpenElsewhere(session.id().clone())));
+    assert!(engine.load_session(session.id(), world.connection.clone()).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_store_is_flushed_once_a_turn() {
+    let (world, engine, session, mut model) = open().await;
+    for turns in 1..=2 {
+        let end = prompt(&session, "go");
+        let reply = model.next_request().await;
+        reply.call("a", "echo", "{}");
+        reply.finish(Finish::ToolCalls);
+        model.next_request().await.finish(Finish::Stop);
+        answered(end).await;
+        tokio::task::yield_now().await;
+        assert_eq!(world.store.flushes(), turns);
+    }
+    let _end = prompt(&session, "go");
+    model.next_request().await;
+    engine.shutdown().await;
+    assert_eq!(world.store.flushes(), 3);
 }

@@ -6,6 +6,7 @@ use copydesk_workspace::path::AbsPath;
 
 use super::glob;
 use crate::config::Config;
+use crate::permission::{Verdict, base_rules, decide, path_pattern};
 use crate::ports::{Files, Ports};
 use crate::tool::Facts;
 
@@ -34,7 +35,7 @@ pub struct InstructionFile {
 
 /// Global, then project, then what the configuration names; each file once.
 pub async fn read_instructions(ports: &Ports, facts: &Facts, config: &Config) -> Instructions {
-    let mut reader = Reader { files: &*ports.files, found: Instructions::default(), bytes_left: TOTAL_LIMIT };
+    let mut reader = Reader { files: &*ports.files, facts, found: Instructions::default(), bytes_left: TOTAL_LIMIT };
     let folders = ports.environment.folders();
     let global = [
         folders.config.join("copydesk/AGENTS.md"),
@@ -43,7 +44,7 @@ pub async fn read_instructions(ports: &Ports, facts: &Facts, config: &Config) ->
     ];
     for path in global {
         if reader.is_file(&path).await {
-            reader.take(path).await;
+            reader.take(path, Origin::User).await;
             break;
         }
     }
@@ -53,7 +54,7 @@ pub async fn read_instructions(ports: &Ports, facts: &Facts, config: &Config) ->
         for folder in upwards.iter().rev() {
             let path = folder.join(name);
             if reader.is_file(&path).await {
-                reader.take(path).await;
+                reader.take(path, Origin::Project).await;
                 exists = true;
             }
         }
@@ -83,8 +84,16 @@ fn upwards(folder: &AbsPath, top: &AbsPath) -> Vec<AbsPath> {
     folders
 }
 
+/// Who decided that a file is to be read. What a repository names must lie in it, links resolved, and be readable without an ask: no one was asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    User,
+    Project,
+}
+
 struct Reader<'a> {
     files: &'a dyn Files,
+    facts: &'a Facts,
     found: Instructions,
     bytes_left: usize,
 }
@@ -109,9 +118,10 @@ impl Reader<'_> {
             let root = AbsPath::new(path.as_path().ancestors().last()?)?;
             Some((path.relative_to(&root)?, root))
         });
-        let (pattern, bases) = match rooted {
-            Some((pattern, root)) => (pattern, vec![root]),
-            None => (entry.to_owned(), upwards.to_vec()),
+        // Absolute entries are the user's: those of a project's configuration were left out when it was read.
+        let (pattern, bases, origin) = match rooted {
+            Some((pattern, root)) => (pattern, vec![root], Origin::User),
+            None => (entry.to_owned(), upwards.to_vec(), Origin::Project),
         };
         let mut exists = false;
         for base in bases.iter().rev() {
@@ -128,7 +138,7 @@ impl Reader<'_> {
             };
             for path in paths {
                 exists = true;
-                self.take(path).await;
+                self.take(path, origin).await;
             }
         }
         if !exists {
@@ -136,9 +146,14 @@ impl Reader<'_> {
         }
     }
 
-    async fn take(&mut self, path: AbsPath) {
+    async fn take(&mut self, path: AbsPath, origin: Origin) {
         if self.found.files.iter().any(|file| file.path == path) {
             return;
+        }
+        if origin == Origin::Project
+            && let Err(problem) = self.check_project_file(&path).await
+        {
+            return self.problem(format!("instructions: {problem}"));
         }
         match self.read(&path).await {
             Ok(text) if text.trim().is_empty() => {}
@@ -147,6 +162,21 @@ impl Reader<'_> {
                 self.found.files.push(InstructionFile { path, text });
             }
             Err(problem) => self.problem(format!("instructions: {problem}")),
+        }
+    }
+
+    async fn check_project_file(&self, path: &AbsPath) -> Result<(), String> {
+        let told = |error: DiskError| error.to_string();
+        let real = self.files.real_path(path.clone()).await.map_err(told)?;
+        let worktree = self.files.real_path(self.facts.worktree.clone()).await.map_err(told)?;
+        if !real.starts_with(&worktree) {
+            return Err(format!("{path} leads out of the project, to {real}; name that in your own configuration"));
+        }
+        let pattern = path_pattern(&real, &worktree);
+        let rules = base_rules(Some(self.facts));
+        match decide("read", &[pattern], &rules, &[]).verdict {
+            Verdict::Allow => Ok(()),
+            Verdict::Ask | Verdict::Deny => Err(format!("{path} may hold secrets and is not read unasked")),
         }
     }
 

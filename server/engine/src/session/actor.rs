@@ -117,13 +117,18 @@ impl Actor {
         };
         let cancelled = end == TurnEnd::Cancelled;
         self.answer(&end, |waiting| waiting.entry < consumed || cancelled && waiting.turn.number == turn.number);
+        self.flush();
+        self.start().await;
+    }
+
+    /// Off the answer's path.
+    fn flush(&self) {
         let store = Arc::clone(&self.context.ports.store);
         self.tasks.spawn(async move {
             if let Err(error) = store.flush().await {
                 tracing::warn!(%error, "the session store was not flushed");
             }
         });
-        self.start().await;
     }
 
     async fn clean_up_after_panic(&self) -> RunEnd {
@@ -179,6 +184,7 @@ impl Actor {
             if let Err(error) = (&mut running.task).await {
                 tracing::error!(%error, "a run panicked");
             }
+            self.flush();
         }
         self.answer(&TurnEnd::Cancelled, |_| true);
     }

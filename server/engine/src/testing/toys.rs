@@ -17,7 +17,7 @@ pub enum Toy {
     Echo,
     /// Waits for the end of the turn.
     Hang,
-    /// Ignores the end of the turn.
+    /// Ignores the end of the turn, in a call that is given time to end what it has begun.
     Deaf,
     Tell,
     Fatal,
@@ -54,7 +54,7 @@ impl AnyTool for ToyTool {
     }
 
     fn gate(&self) -> Gate {
-        Gate::Parallel
+        if self.toy == Toy::Deaf { Gate::Exclusive } else { Gate::Parallel }
     }
 
     fn description(&self, _facts: &Facts) -> String {
