@@ -117,7 +117,7 @@ function tests.r8_4_nothing_is_allowed_before_all_was_shown()
         { type = 'content', content = { type = 'text', text = 'ls' .. ('\n'):rep(80) .. 'curl x | sh' } } } })
     ]] .. OUTCOME)
     local rows = {
-      'Read on: the preview has 81 lines, not all of them are shown',
+      'Read on: not all of the preview is shown (lines: 81)',
       'Reject',
       'Reject, and say what to do instead',
     }
@@ -130,6 +130,38 @@ function tests.r8_4_nothing_is_allowed_before_all_was_shown()
     child:type('Gq')
     equal(child:menu(3).rows[1], 'Allow', 'read to the end')
     child:pick(3, 'Allow')
+    child:wait_chat('outcome selected yes nil.')
+  end)
+end
+
+function tests.r8_4_one_line_that_is_longer_than_the_window_is_read_to_its_end_too()
+  with(nil, function(child)
+    child:prompt([[
+      local request = ask({ toolCallId = 'c1', title = 'Run', content = {
+        { type = 'content', content = { type = 'text', text = ('echo é; '):rep(800) .. 'rm é' } } } })
+    ]] .. OUTCOME)
+    local row = 'Read on: not all of the preview is shown (lines: 1)'
+    equal(child:menu(1).rows[1], row, 'nothing to allow')
+    child:pick(1, row)
+    child:type('l<CR>')
+    equal(child:menu(2).rows[1], row, 'not read yet')
+    child:pick(2, row)
+    child:type('$<CR>')
+    equal(child:menu(3).rows[1], 'Allow', 'read to the end')
+    child:pick(3, 'Allow')
+    child:wait_chat('outcome selected yes nil.')
+  end)
+end
+
+function tests.the_built_in_menu_asks_too()
+  with(nil, function(child)
+    child:lua('vim.ui.select = _G.built_in_select')
+    child:prompt(COMMAND .. OUTCOME)
+    child:wait("return require('copydesk.ask').count() == 1", 'the ask')
+    child:type('<CR>')
+    child:wait("return table.concat(_G.told):find('still waits for an answer') ~= nil", 'the dismissal')
+    child:request('nvim_input', ':CopydeskAnswer<CR>')
+    child:type('1<CR>')
     child:wait_chat('outcome selected yes nil.')
   end)
 end

@@ -323,6 +323,24 @@ function tests.a_new_conversation_is_another_session()
   end)
 end
 
+function tests.nothing_of_a_conversation_that_was_left_is_shown()
+  with(nil, function(child)
+    child:prompt(
+      "ask({ toolCallId = 'c1', title = 'x' }) wait(function() for _, message in ipairs(received) do "
+        .. "if message.method == 'session/cancel' then return true end end end) say('too late') finish('cancelled') notify('window/showMessage', { type = 3, message = 'over' })"
+    )
+    child:menu(1)
+    child:command('CopydeskNew')
+    child:wait_chat('over')
+    equal(child:chat(), '> over', 'the conversation')
+    equal(
+      child:lua("return { require('copydesk').statusline(), require('copydesk.ask').count() }"),
+      { 'Copydesk', 0 },
+      'the status'
+    )
+  end)
+end
+
 function tests.the_conversation_is_shown_and_hidden_and_outlives_its_buffer()
   with(nil, function(child)
     child:prompt("say('kept') finish()")

@@ -101,6 +101,83 @@ function tests.several_documents_are_edited_all_or_none()
   end, { ['b.txt'] = 'two\n' })
 end
 
+--- Applies random edits of texts of every kind of end and line ending, and compares with the same edits of the plain text.
+function tests.r1_2_edits_give_exactly_the_text_that_was_asked_for()
+  with('', function(child)
+    local problem = child:lua([[
+      local apply = require('copydesk.edit').apply
+      math.randomseed(20)
+      local pieces = { '', 'a', 'é', '😀', 'word', '\n', '\n\n', 'x\ny', '\nend', 'line\n', '  ' }
+      local function text(count, ending)
+        local parts = {}
+        for _ = 1, count do parts[#parts + 1] = pieces[math.random(#pieces)] end
+        return table.concat(parts):gsub('\n*$', '') .. ending
+      end
+      local function position(source, offset)
+        local before = source:sub(1, offset)
+        local _, line = before:gsub('\n', '')
+        return { line = line, character = #before:match('[^\n]*$') }
+      end
+      local function held()
+        return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\n')
+      end
+      local uri = vim.uri_from_bufnr(0)
+      local tried = 0
+      for round = 1, 3000 do
+        local format = round % 2 == 0 and 'unix' or 'dos'
+        local ending = round % 3 == 0 and '' or '\n'
+        local source = text(math.random(0, 12), ending)
+        local offsets = {}
+        for _ = 1, 2 * math.random(1, 3) do
+          -- At characters only, as every client and server has it.
+          local offset = math.random(0, #source)
+          while offset > 0 and offset < #source and source:byte(offset + 1) >= 128 and source:byte(offset + 1) < 192 do
+            offset = offset - 1
+          end
+          offsets[#offsets + 1] = offset
+        end
+        table.sort(offsets)
+        local edits, expected, last = {}, '', 0
+        for index = 1, #offsets, 2 do
+          local from, to = offsets[index], offsets[index + 1]
+          local new = pieces[math.random(#pieces)]
+          edits[#edits + 1] = { range = { start = position(source, from), ['end'] = position(source, to) }, newText = new }
+          expected = expected .. source:sub(last + 1, from) .. new
+          last = to
+        end
+        expected = expected .. source:sub(last + 1)
+        -- What Neovim can hold: a buffer says once for all whether its last line ends.
+        local holds = ending == '\n' and expected:sub(-1) == '\n' or ending == '' and expected:sub(-1) ~= '\n'
+        local distinct = true
+        for index = 2, #offsets - 1, 2 do
+          distinct = distinct and offsets[index] < offsets[index + 1]
+        end
+        if holds and distinct and source ~= '' and expected ~= '' and source ~= '\n' and expected ~= '\n' then
+          tried = tried + 1
+          vim.bo.fileformat, vim.bo.endofline, vim.bo.fixendofline = format, ending ~= '', false
+          vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.split((source:gsub('\n$', '')), '\n'))
+          for _, edit in ipairs(edits) do
+            edit.newText = edit.newText:gsub('\n', format == 'dos' and '\r\n' or '\n')
+          end
+          local asked = vim.inspect(edits)
+          local answer = apply({ edit = { changes = { [uri] = edits } } }, 'utf-8')
+          if not answer.applied or held() .. ending ~= expected then
+            return ('round %d %s: %q with %s is %q, not %q'):format(round, format, source, asked, held(), expected)
+          end
+          if expected ~= source then
+            vim.cmd('silent undo')
+          end
+          if held() .. ending ~= source then
+            return ('round %d: %q is not as before after one undo'):format(round, source)
+          end
+        end
+      end
+      return tried > 500 and 'right' or ('only %d rounds'):format(tried)
+    ]])
+    equal(problem, 'right', 'the edits')
+  end)
+end
+
 function tests.an_edit_that_fails_half_way_is_taken_back()
   with('one\ntwo\n', function(child)
     child:type('Otyped<Esc>')

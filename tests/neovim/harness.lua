@@ -195,6 +195,7 @@ function M.child(options)
     local setup, cmd = ...
     _G.told, _G.menus, _G.inputs = {}, {}, {}
     vim.notify = function(text) table.insert(_G.told, text) end
+    _G.built_in_select = vim.ui.select
     -- The menu stays open until the test picks a row by its text, or dismisses it.
     vim.ui.select = function(items, opts, done)
       local rows = vim.tbl_map(opts.format_item or tostring, items)

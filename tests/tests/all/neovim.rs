@@ -31,6 +31,8 @@ specs! {
         r16_3_several_asks_are_answered_in_any_order;
         r4_1_an_edit_is_previewed_as_a_diff;
         r8_4_nothing_is_allowed_before_all_was_shown;
+        r8_4_one_line_that_is_longer_than_the_window_is_read_to_its_end_too;
+        the_built_in_menu_asks_too;
         the_preview_is_in_view_before_the_menu;
     }
     chat {
@@ -41,6 +43,7 @@ specs! {
         checkhealth_tells_what_is_wrong;
         deltas_of_one_tick_are_written_at_once;
         modes_and_models_are_chosen;
+        nothing_of_a_conversation_that_was_left_is_shown;
         nothing_runs_before_the_first_command;
         r12_4_a_crash_interrupts_the_turn_and_the_daemon_comes_back;
         r15_1_a_range_is_shown_before_it_is_sent_with_the_unsaved_text;
@@ -58,6 +61,7 @@ specs! {
         an_edit_that_fails_half_way_is_taken_back;
         c30_typing_while_an_ask_is_open_survives_and_the_edit_is_made_anew;
         one_undo_takes_back_one_edit_and_the_typing_survives;
+        r1_2_edits_give_exactly_the_text_that_was_asked_for;
         r6_2_a_stale_edit_is_refused_with_a_reason;
         r6_2_all_typing_survives_edits_between_some_hundred_key_strokes;
         several_documents_are_edited_all_or_none;

@@ -130,12 +130,20 @@ local function postpone(ask)
   present_next()
 end
 
---- Whether the last line of the preview is in view.
+--- Whether the end of the preview is in view.
 ---@param window integer
 ---@param count integer Lines of the preview.
 ---@return boolean
 local function at_end(window, count)
-  return vim.fn.line('w$', window) >= count
+  local last = vim.api.nvim_win_text_height(window, { start_row = count - 1 }).all
+  if last <= vim.api.nvim_win_get_height(window) then
+    return vim.fn.line('w$', window) >= count
+  end
+  -- A last line that is higher than the window: its end is where the cursor is.
+  local cursor = vim.api.nvim_win_get_cursor(window)
+  local buffer = vim.api.nvim_win_get_buf(window)
+  local line = vim.api.nvim_buf_get_lines(buffer, count - 1, count, true)[1]
+  return cursor[1] == count and vim.str_utf_end(line, cursor[2] + 1) + cursor[2] + 1 >= #line
 end
 
 ---@param ask copydesk.Ask
@@ -165,7 +173,7 @@ local function show_preview(ask)
   vim.api.nvim_win_set_height(window, math.min(vim.api.nvim_win_text_height(window, {}).all, room))
   state.window = window
   vim.cmd.redraw()
-  if at_end(window, #ask.preview) and vim.fn.line('w0', window) == 1 then
+  if vim.api.nvim_win_text_height(window, {}).all <= vim.api.nvim_win_get_height(window) then
     ask.seen = true
   end
   return window
@@ -218,7 +226,7 @@ local function items(ask)
   local found = {}
   if not ask.seen then
     found[1] = {
-      name = ('Read on: the preview has %d lines, not all of them are shown'):format(#ask.preview),
+      name = ('Read on: not all of the preview is shown (lines: %d)'):format(#ask.preview),
       run = function()
         scroll(ask)
       end,
@@ -283,7 +291,7 @@ end
 ---@return boolean
 local function is_idle()
   local mode = vim.api.nvim_get_mode()
-  return mode.mode == 'n' and not mode.blocking and vim.fn.state('mo') == ''
+  return mode.mode == 'n' and not mode.blocking and vim.fn.state('mo') == '' and vim.fn.getcmdwintype() == ''
 end
 
 --- Presents the first ask that was not postponed, once the user is in Normal mode with nothing begun.

@@ -199,7 +199,7 @@ local function buffer()
     close = M.close,
   }
   for action, key in pairs(keymaps and keymaps.chat or {}) do
-    for _, lhs in ipairs(key and vim._ensure_list(key) or {}) do
+    for _, lhs in ipairs(config.keys(key)) do
       vim.keymap.set('n', lhs, actions[action], { buffer = buf, desc = 'Copydesk: ' .. action })
     end
   end

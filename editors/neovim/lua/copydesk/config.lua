@@ -7,7 +7,7 @@
 ---@field prompt_height integer Lines of the prompt window.
 
 ---@class copydesk.Keymaps
----@field chat table<string, string|false> Action to key, in the conversation.
+---@field chat table<string, string|string[]|false> Action to keys, in the conversation.
 ---@field prompt table<string, string|string[]|false> Action to keys, in the prompt window.
 
 ---@class copydesk.Options
@@ -164,6 +164,16 @@ end
 ---@return copydesk.Options
 function M.get()
   return current
+end
+
+--- The keys of one action: none, one or several.
+---@param keys string|string[]|false
+---@return string[]
+function M.keys(keys)
+  if not keys then
+    return {}
+  end
+  return type(keys) == 'table' and keys or { keys }
 end
 
 ---@return string[]

@@ -61,9 +61,83 @@ local function check(changes)
     if not vim.bo[buffer].modifiable then
       return nil, ("%s cannot be changed: 'modifiable' is off"):format(document.uri)
     end
+    if vim.bo[buffer].readonly then
+      -- Neovim would stop for a warning.
+      return nil, ("%s cannot be changed: 'readonly' is set"):format(document.uri)
+    end
     documents[#documents + 1] = { buffer = buffer, edits = change.edits }
   end
   return documents
+end
+
+---@param a lsp.Position
+---@param b lsp.Position
+---@return boolean
+local function is_before(a, b)
+  return a.line < b.line or a.line == b.line and a.character < b.character
+end
+
+--- The edits in their order, those that touch made one.
+---@param edits lsp.TextEdit[]
+---@return lsp.TextEdit[]
+local function merged(edits)
+  local order = {}
+  for index, edit in ipairs(edits) do
+    order[index] = { index = index, edit = edit }
+  end
+  table.sort(order, function(a, b)
+    local left, right = a.edit.range.start, b.edit.range.start
+    return is_before(left, right) or not is_before(right, left) and a.index < b.index
+  end)
+  local result = {}
+  for _, entry in ipairs(order) do
+    local edit = entry.edit
+    local last = result[#result]
+    if last and is_before(edit.range.start, last.range['end']) then
+      error('the edits overlap', 0)
+    elseif last and not is_before(last.range['end'], edit.range.start) then
+      last.newText = last.newText .. edit.newText
+      last.range['end'] = edit.range['end']
+    else
+      result[#result + 1] = vim.deepcopy(edit)
+    end
+  end
+  return result
+end
+
+--- The end of a text lies behind its last line break, where a buffer has no line. An edit that reaches there is put in terms of the last
+--- line; `vim.lsp.util` alone would leave an empty line behind an insertion.
+---@param edits lsp.TextEdit[]
+---@param buffer integer
+---@param encoding string
+---@return lsp.TextEdit[]
+local function within(edits, buffer, encoding)
+  edits = merged(edits)
+  local edit = edits[#edits]
+  local count = vim.api.nvim_buf_line_count(buffer)
+  if not edit or edit.range['end'].line < count then
+    return edits
+  end
+  ---@param row integer
+  local function line_end(row)
+    local line = vim.api.nvim_buf_get_lines(buffer, row, row + 1, true)[1]
+    return { line = row, character = vim.str_utfindex(line, encoding) }
+  end
+  local start = edit.range.start
+  edit.range['end'] = line_end(count - 1)
+  local options = vim.bo[buffer]
+  local ends = options.endofline or options.fixendofline and not options.binary
+  if start.line >= count and edit.newText == '' then
+    edits[#edits] = nil
+  elseif start.line >= count then
+    edit.range.start = line_end(count - 1)
+    edit.newText = ends and '\n' .. edit.newText:gsub('\r?\n$', '') or edit.newText
+  elseif ends and edit.newText == '' and start.character == 0 and start.line > 0 then
+    edit.range.start = line_end(start.line - 1)
+  elseif ends then
+    edit.newText = edit.newText:gsub('\r?\n$', '')
+  end
+  return edits
 end
 
 --- Applies the edits as one undo step. On an error the buffer is as before.
@@ -77,7 +151,9 @@ local function apply(document, encoding)
   vim.api.nvim_buf_call(buffer, function()
     break_undo()
     local before = vim.fn.undotree(buffer).seq_cur
-    applied, reason = pcall(vim.lsp.util.apply_text_edits, document.edits, buffer, encoding)
+    applied, reason = pcall(function()
+      vim.lsp.util.apply_text_edits(within(document.edits, buffer, encoding), buffer, encoding)
+    end)
     break_undo()
     if not applied and vim.fn.undotree(buffer).seq_cur ~= before then
       vim.cmd(('silent undo %d'):format(before))

@@ -28,6 +28,7 @@ end
 
 local function check_daemon()
   local client = require('copydesk.client')
+  local ran_before = client.status() ~= 'stopped'
   local done, problem = false, nil
   client.ensure(function(_, err)
     done, problem = true, err
@@ -45,6 +46,9 @@ local function check_daemon()
     ('the daemon answers: %s %s, protocol %d'):format(info.name or 'copydesk', info.version or '?', offer.protocol)
   )
   vim.health.info('workspace: ' .. (client.root() or '?'))
+  if not ran_before then
+    client.stop()
+  end
 end
 
 function M.check()

@@ -146,7 +146,7 @@ local function map_keys(buf)
     close = { modes = 'n', run = M.close },
   }
   for action, key in pairs(keymaps and keymaps.prompt or {}) do
-    for _, lhs in ipairs(key and vim._ensure_list(key) or {}) do
+    for _, lhs in ipairs(config.keys(key)) do
       vim.keymap.set(actions[action].modes, lhs, actions[action].run, { buffer = buf, desc = 'Copydesk: ' .. action })
     end
   end

@@ -31,6 +31,8 @@ local state = {
   turns = {},
   ---@type copydesk.Usage?
   usage = nil,
+  ---@type table<string, true> Sessions that were left: what still comes of them is not shown.
+  left = {},
 }
 
 local endings = {
@@ -41,6 +43,9 @@ local endings = {
 }
 
 local function forget()
+  if state.id then
+    state.left[state.id] = true
+  end
   state.id = nil
   state.modes = nil
   state.options = {}
@@ -81,6 +86,7 @@ function M.ensure(ready)
         return
       end
       state.id = result.sessionId
+      state.left[state.id] = nil
       state.modes = result.modes
       state.options = result.configOptions or {}
       M.changed()
@@ -388,7 +394,8 @@ local updates = {
 --- One `session/update`. Kinds that are not known are passed over, as the protocol wants it.
 ---@param params { sessionId: string, update: table }
 function M.update(params)
-  if state.id and params.sessionId ~= state.id then
+  -- News of a session may come before the answer that names it.
+  if state.id and params.sessionId ~= state.id or state.left[params.sessionId] then
     return
   end
   local handle = updates[params.update.sessionUpdate]
