@@ -52,8 +52,31 @@ function tests.r4_1_an_edit_is_previewed_as_a_diff()
       '--- /x/a.txt\n+++ /x/a.txt\n@@ -1 +1 @@\n-one\n+ONE\n--- /dev/null\n+++ /x/new.txt\n@@ -0,0 +1 @@\n+new',
       'the diffs'
     )
+    equal(
+      child:lua('return vim.bo[vim.api.nvim_win_get_buf(vim.fn.win_getid(vim.fn.winnr("$")))].filetype'),
+      'diff',
+      'its highlighting'
+    )
     child:pick(1, 'Always allow')
     child:wait_chat('outcome selected ever nil.')
+  end)
+end
+
+function tests.r9_4_the_reason_stands_above_the_diff()
+  with(nil, function(child)
+    child:prompt([[
+      local request = ask({ toolCallId = 'c1', title = 'Edit', kind = 'edit', content = {
+        { type = 'content', content = { type = 'text', text = 'a rule asks' } },
+        { type = 'diff', path = '/x/a.txt', oldText = 'one\n', newText = 'ONE\n' } } })
+    ]] .. OUTCOME)
+    child:menu(1)
+    equal(
+      child:preview(),
+      'a rule asks\n```diff\n--- /x/a.txt\n+++ /x/a.txt\n@@ -1 +1 @@\n-one\n+ONE\n```',
+      'the preview'
+    )
+    child:pick(1, 'Reject')
+    child:wait_chat('outcome selected no nil.')
   end)
 end
 

@@ -54,17 +54,20 @@ end
 ---@return string[] lines
 ---@return string filetype
 local function preview_of(call)
-  local lines, diffs = {}, 0
-  for _, item in ipairs(call.content or {}) do
-    local text
-    if item.type == 'diff' then
-      diffs = diffs + 1
-      text = chat.unified(item)
-    elseif item.type == 'content' then
-      text = chat.text_of(item.content)
-    end
-    if text and text ~= '' then
-      vim.list_extend(lines, vim.split((text:gsub('\n$', '')), '\n', { plain = true }))
+  local content = vim.tbl_filter(function(item)
+    return item.type == 'diff' or chat.text_of(item.content) ~= ''
+  end, call.content or {})
+  local only_diffs = #content > 0 and not vim.iter(content):any(function(item)
+    return item.type ~= 'diff'
+  end)
+  local lines = {}
+  for _, item in ipairs(content) do
+    if item.type ~= 'diff' then
+      vim.list_extend(lines, vim.split((chat.text_of(item.content):gsub('\n$', '')), '\n', { plain = true }))
+    elseif only_diffs then
+      vim.list_extend(lines, vim.split((chat.unified(item):gsub('\n$', '')), '\n', { plain = true }))
+    else
+      vim.list_extend(lines, chat.fence(chat.unified(item), 'diff'))
     end
   end
   if #lines == 0 and call.rawInput ~= nil then
@@ -74,7 +77,7 @@ local function preview_of(call)
   if #lines == 0 then
     lines = { title(call) }
   end
-  return lines, diffs > 0 and 'diff' or 'markdown'
+  return lines, only_diffs and 'diff' or 'markdown'
 end
 
 local function close_preview()
