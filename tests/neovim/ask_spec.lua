@@ -146,7 +146,7 @@ function tests.r8_4_nothing_is_allowed_before_all_was_shown()
     }
     equal(child:menu(1).rows, rows, 'nothing to allow')
     child:pick(1, rows[1])
-    equal(child:lua('return vim.api.nvim_win_get_config(0).zindex'), 60, 'the cursor is in the preview')
+    equal(child:lua('return vim.w.copydesk_preview'), true, 'the cursor is in the preview')
     child:type('<CR>')
     equal(child:menu(2).rows, rows, 'not read yet')
     child:pick(2, rows[1])

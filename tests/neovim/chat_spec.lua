@@ -250,11 +250,42 @@ function tests.r2_3_a_cancel_ends_the_turn_and_answers_its_asks()
   end)
 end
 
-function tests.r2_3_an_answer_of_minus_32800_ends_the_turn()
+function tests.r2_3_a_prompt_that_is_cancelled_as_a_request_ends_its_turn()
   with(nil, function(child)
-    child:prompt("fail(-32800, 'cancelled')")
+    child:prompt([[
+      say('working')
+      wait(function() for _, message in ipairs(received) do if message.method == '$/cancelRequest' then return true end end end)
+      fail(-32800, 'cancelled')
+    ]])
+    child:wait_chat('working')
+    child:lua([[
+      local client = vim.lsp.get_clients({ name = 'copydesk' })[1]
+      for id, request in pairs(client.requests) do
+        if request.method == 'session/prompt' then client:cancel_request(id) end
+      end
+    ]])
     child:wait_chat('> stopped')
     equal(child:lua("return require('copydesk.session').running()"), false, 'no turn runs')
+  end)
+end
+
+function tests.notices_are_shown()
+  with(nil, function(child)
+    child:prompt([[
+      update({ sessionUpdate = 'notice', severity = 'warning', title = 'Slow', description = 'the provider waits' })
+      notify('window/showMessage', { type = 1, message = 'No model is set' })
+      finish()
+    ]])
+    child:wait_chat('> **Error:** No model is set')
+    contains(child:chat(), '> **Note:** Slow: the provider waits', 'the notice')
+    contains(child:told(), 'Copydesk: No model is set', 'what is told')
+  end)
+end
+
+function tests.a_failed_turn_says_why()
+  with(nil, function(child)
+    child:prompt("fail(-32603, 'The provider refuses the key.')")
+    child:wait_chat('> **Error:** The provider refuses the key.')
   end)
 end
 

@@ -248,8 +248,7 @@ end
 function Child:preview()
   local text = self:lua([[
     for _, window in ipairs(vim.api.nvim_list_wins()) do
-      local config = vim.api.nvim_win_get_config(window)
-      if config.relative ~= '' and config.zindex == 60 then
+      if vim.w[window].copydesk_preview then
         return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false), '\n')
       end
     end

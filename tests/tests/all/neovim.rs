@@ -32,12 +32,14 @@ specs! {
         r4_1_an_edit_is_previewed_as_a_diff;
         r8_4_nothing_is_allowed_before_all_was_shown;
         r8_4_one_line_that_is_longer_than_the_window_is_read_to_its_end_too;
+        r9_4_the_reason_stands_above_the_diff;
         the_built_in_menu_asks_too;
         the_preview_is_in_view_before_the_menu;
     }
     chat {
         a_daemon_that_does_not_fit_is_said_not_waited_for;
         a_daemon_that_never_stays_up_is_given_up_and_can_be_tried_again;
+        a_failed_turn_says_why;
         a_new_conversation_is_another_session;
         buffers_are_told_with_language_and_unsaved_text;
         checkhealth_tells_what_is_wrong;
@@ -45,10 +47,11 @@ specs! {
         modes_and_models_are_chosen;
         nothing_of_a_conversation_that_was_left_is_shown;
         nothing_runs_before_the_first_command;
+        notices_are_shown;
         r12_4_a_crash_interrupts_the_turn_and_the_daemon_comes_back;
         r15_1_a_range_is_shown_before_it_is_sent_with_the_unsaved_text;
         r2_3_a_cancel_ends_the_turn_and_answers_its_asks;
-        r2_3_an_answer_of_minus_32800_ends_the_turn;
+        r2_3_a_prompt_that_is_cancelled_as_a_request_ends_its_turn;
         streamed_text_tool_calls_diffs_and_plan_are_shown;
         the_conversation_is_shown_and_hidden_and_outlives_its_buffer;
         the_cursor_follows_the_end_only_where_it_stands_there_and_the_focus_stays;
@@ -108,7 +111,12 @@ async fn check(spec: &str, test: &str) {
 async fn neovim(arguments: &[&str]) -> Result<String, String> {
     let home = tempfile::tempdir().unwrap();
     let script = repository().join("tests/neovim/run.lua");
-    let run = headless(home.path()).arg("-l").arg(script).args(arguments).output();
+    let mut command = headless(home.path());
+    if arguments.first() == Some(&"daemon") {
+        command.env("COPYDESK_BIN", copydesk_tests::daemon::program());
+        command.env("SCRIPTED_MODEL", env!("CARGO_BIN_EXE_scripted-model"));
+    }
+    let run = command.arg("-l").arg(script).args(arguments).output();
     let output = tokio::time::timeout(LIMIT, run).await.map_err(|_| format!("no end within {LIMIT:?}"))?.unwrap();
     if output.status.success() {
         return Ok(String::from_utf8(output.stdout).unwrap());

@@ -158,8 +158,8 @@ local function show_preview(ask)
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, ask.preview)
   vim.bo[buffer].modifiable = false
   vim.bo[buffer].filetype = ask.filetype
-  -- At the top: the menu of the built-in `vim.ui.select` grows from below.
-  local room = math.max(1, vim.o.lines - vim.o.cmdheight - #ask.options * 2 - 8)
+  -- At the top: the menu of the built-in `vim.ui.select` grows from below. Those of plugins are windows, which must not be covered.
+  local room = math.max(1, math.min(math.floor(vim.o.lines / 2), vim.o.lines - vim.o.cmdheight - #ask.options * 2 - 8))
   local window = vim.api.nvim_open_win(buffer, false, {
     relative = 'editor',
     row = 0,
@@ -168,11 +168,12 @@ local function show_preview(ask)
     height = math.min(#ask.preview, room),
     border = 'rounded',
     title = ' ' .. title(ask.call) .. ' ',
-    zindex = 60,
+    zindex = 45,
     style = 'minimal',
   })
   vim.wo[window][0].wrap = true
   vim.wo[window][0].conceallevel = 0
+  vim.w[window].copydesk_preview = true
   vim.api.nvim_win_set_height(window, math.min(vim.api.nvim_win_text_height(window, {}).all, room))
   state.window = window
   vim.cmd.redraw()
