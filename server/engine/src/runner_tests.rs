@@ -526,26 +526,20 @@ async fn r2_4_a_cancelled_turn_writes_nothing() {
 }
 
 #[tokio::test]
-async fn the_client_is_told_of_running_output_and_end() {
-    let bench = Bench::new().rule("bash", "*", Verdict::Allow);
-    bench.done("bash", json!({"command": "make"})).await;
-    let states: Vec<(ToolCallState, String)> = bench
-        .client
-        .events()
-        .into_iter()
-        .map(|event| match event {
-            SessionEvent::ToolCallUpdate(view) => {
-                assert_eq!((view.name.as_str(), view.title.as_str()), ("bash", "make"));
-                (view.state, view.text)
-            }
-            other => panic!("{other:?}"),
-        })
-        .collect();
-    assert_eq!(states.first().unwrap(), &(ToolCallState::Running, String::new()));
-    assert_eq!(
-        states.last().unwrap(),
-        &(ToolCallState::Ended(ToolStatus::Completed), "make\n[exit code 0]".to_owned())
-    );
+async fn the_client_is_told_of_running_and_output() {
+    let bench = Bench::new().rule("bash", "*", Verdict::Allow).rule("edit", "*", Verdict::Allow);
+    let (outcome, ()) = tokio::join!(bench.call("bash", json!({"command": "hang"})), async {
+        let shown = |event: &SessionEvent| match event {
+            SessionEvent::ToolCallUpdate(view) => view.state == ToolCallState::Running && view.text == "hang\n",
+            _ => false,
+        };
+        bench.client.wait_for(shown).await;
+        bench.cancel.cancel();
+    });
+    let SessionEvent::ToolCallUpdate(first) = bench.client.events().remove(0) else { panic!() };
+    assert_eq!((first.name.as_str(), first.title.as_str(), first.state), ("bash", "hang", ToolCallState::Running));
+    assert_eq!(outcome.view.state, ToolCallState::Ended(ToolStatus::Cancelled));
+    assert_eq!(outcome.view.text, outcome.result.text);
 }
 
 #[tokio::test]

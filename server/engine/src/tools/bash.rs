@@ -229,3 +229,8 @@ async fn shown(output: &CapturedOutput, ctx: &ToolContext) -> String {
 fn count_lines(text: &str) -> usize {
     text.lines().count()
 }
+
+#[cfg(test)]
+#[path = "bash_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod tests;

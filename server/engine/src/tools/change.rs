@@ -7,7 +7,7 @@ use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 use serde_json::json;
 
-use super::lines::{self, Window};
+use super::lines::{self, Window, counted};
 use super::{path, problems};
 use crate::message::{FileDiff, SeenFile};
 use crate::ports::{DiagnosticsReport, DiagnosticsTarget, Preview};
@@ -117,12 +117,12 @@ async fn found(known: DiagnosticsReport, applied: &Applied, ctx: &ToolContext) -
 fn headline(shown: &str, before: &Option<Rope>, after: &Rope) -> String {
     match before {
         None => {
-            let lines = diff::line_counts(&Rope::new(), after).added;
-            format!("Created {shown}: {lines} lines added, 0 removed.")
+            let added = counted(diff::line_counts(&Rope::new(), after).added, "line");
+            format!("Created {shown}: {added} added, 0 removed.")
         }
         Some(before) => {
             let counts = diff::line_counts(before, after);
-            format!("Changed {shown}: {} lines added, {} removed.", counts.added, counts.removed)
+            format!("Changed {shown}: {} added, {} removed.", counted(counts.added, "line"), counts.removed)
         }
     }
 }
@@ -141,8 +141,8 @@ pub(super) fn quote(base: &Snapshot, around: Option<usize>) -> (String, Vec<Seen
     let all = Window { offset: 1, limit: usize::MAX, column: 1, max_bytes: QUOTE_BYTES };
     let part = Window { offset: first, limit, ..all };
     // The whole text where it is short: then the next call needs no `read` before it.
-    let shown = lines::show(&text, all).filter(|shown| shown.whole && (around.is_none() || shown.total <= limit));
-    let Some(shown) = shown.or_else(|| lines::show(&text, part)) else { return (String::new(), Vec::new()) };
+    let shown = lines::show(&text, all).ok().filter(|shown| shown.whole && (around.is_none() || shown.total <= limit));
+    let Some(shown) = shown.or_else(|| lines::show(&text, part).ok()) else { return (String::new(), Vec::new()) };
     let seen = SeenFile { path: base.key.path().clone(), hash: base.hash };
     let seen = if shown.whole { vec![seen] } else { Vec::new() };
     (format!("<content>\n{}</content>\n{}", shown.body, shown.footer), seen)

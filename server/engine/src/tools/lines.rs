@@ -42,17 +42,37 @@ pub(super) fn split(text: &str) -> Vec<&str> {
     lines
 }
 
-/// `None` where the window begins behind the end.
-pub(super) fn show(text: &str, window: Window) -> Option<Shown> {
+/// The window begins where there is nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Behind {
+    #[error("has {}; offset={offset} is behind its end", counted(*total, "line"))]
+    End { offset: usize, total: usize },
+    #[error("has {} in line {line}; column={column} is behind its end", counted(*total, "character"))]
+    Line { line: usize, column: usize, total: usize },
+}
+
+/// `1 line`, `2 lines`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+pub(super) fn show(text: &str, window: Window) -> Result<Shown, Behind> {
     let lines = split(text);
     let total = lines.len();
     let first = window.offset.max(1);
     if total == 0 && first == 1 {
         let footer = "The file is empty.".to_owned();
-        return Some(Shown { body: String::new(), last: 0, total, whole: true, footer });
+        return Ok(Shown { body: String::new(), last: 0, total, whole: true, footer });
     }
     if first > total {
-        return None;
+        return Err(Behind::End { offset: first, total });
+    }
+    let column = window.column;
+    if column > 1 {
+        let characters = lines[first - 1].chars().count();
+        if column > characters {
+            return Err(Behind::Line { line: first, column, total: characters });
+        }
     }
     let wanted = lines.len().min((first - 1).saturating_add(window.limit.max(1)));
     let wanted = &lines[first - 1..wanted];
@@ -78,7 +98,7 @@ pub(super) fn show(text: &str, window: Window) -> Option<Shown> {
         last = number;
     }
     let footer = footer(text, first, last, total, window);
-    Some(Shown { body, last, total, whole, footer })
+    Ok(Shown { body, last, total, whole, footer })
 }
 
 struct Piece {
@@ -113,12 +133,12 @@ fn footer(text: &str, first: usize, last: usize, total: usize, window: Window) -
     let mut notes = Vec::new();
     if last == total {
         notes.push(if first == 1 {
-            format!("All {total} lines.")
+            format!("All of it: {}.", counted(total, "line"))
         } else {
             format!("Lines {first} to {last}, the end.")
         });
     } else {
-        let why = if last + 1 < first + window.limit {
+        let why = if last + 1 < first.saturating_add(window.limit) {
             format!(" (at most {} bytes a call)", window.max_bytes)
         } else {
             String::new()

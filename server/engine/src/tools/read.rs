@@ -88,10 +88,8 @@ impl Tool for Read {
 
 fn of_file(snapshot: &Snapshot, wanted: &Wanted) -> Result<ToolOutput, ToolError> {
     let text = snapshot.text.to_string();
-    let shown = lines::show(&text, wanted.window).ok_or_else(|| {
-        let total = lines::split(&text).len();
-        ToolError::Tell(format!("{} has {total} lines; offset={} is behind its end", wanted.path, wanted.window.offset))
-    })?;
+    let shown =
+        lines::show(&text, wanted.window).map_err(|behind| ToolError::Tell(format!("{} {behind}", wanted.path)))?;
     let open = match snapshot.open() {
         Some(_) => " This is the editor's text, saved or not.",
         None => "",
@@ -114,7 +112,11 @@ fn of_folder(entries: &[DirEntry], wanted: &Wanted) -> Result<ToolOutput, ToolEr
     let total = entries.len();
     let first = wanted.window.offset;
     if first > total.max(1) {
-        return Err(ToolError::Tell(format!("{} has {total} entries; offset={first} is behind its end", wanted.path)));
+        return Err(ToolError::Tell(format!(
+            "{} has {}; offset={first} is behind its end",
+            wanted.path,
+            entries_of(total)
+        )));
     }
     let mut body = String::new();
     let mut last = first - 1;
@@ -128,7 +130,7 @@ fn of_folder(entries: &[DirEntry], wanted: &Wanted) -> Result<ToolOutput, ToolEr
         last += 1;
     }
     let footer = if last >= total && first == 1 {
-        format!("All {total} entries.")
+        format!("All of it: {}.", entries_of(total))
     } else if last >= total {
         format!("Entries {first} to {total}, the end.")
     } else {
@@ -141,6 +143,10 @@ fn of_folder(entries: &[DirEntry], wanted: &Wanted) -> Result<ToolOutput, ToolEr
         locations: vec![(path.clone(), None)],
         ..ToolOutput::default()
     })
+}
+
+fn entries_of(count: usize) -> String {
+    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }
 
 #[cfg(test)]

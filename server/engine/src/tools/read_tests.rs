@@ -22,8 +22,9 @@ async fn check(bytes: impl Into<Vec<u8>>, input: serde_json::Value, expected: &s
 
 #[tokio::test]
 async fn r1_4_tabs_stay_and_the_gutter_is_unambiguous() {
-    check("func f() {\n\tif ok: 1 {\n}\n", json!({}), "1: func f() {\n2: \tif ok: 1 {\n3: }\n--\nAll 3 lines.").await;
-    check("7: x\n", json!({}), "1: 7: x\n--\nAll 1 lines.").await;
+    check("func f() {\n\tif ok: 1 {\n}\n", json!({}), "1: func f() {\n2: \tif ok: 1 {\n3: }\n--\nAll of it: 3 lines.")
+        .await;
+    check("7: x\n", json!({}), "1: 7: x\n--\nAll of it: 1 line.").await;
 }
 
 #[tokio::test]
@@ -31,9 +32,13 @@ async fn pages_and_says_how_to_go_on() {
     let text = "a\nb\nc\nd\n";
     check(text, json!({"limit": 2}), "1: a\n2: b\n--\nLines 1 to 2 of 4; next: offset=3").await;
     check(text, json!({"offset": 3}), "3: c\n4: d\n--\nLines 3 to 4, the end.").await;
-    check("a\r\nb\r\n", json!({}), "1: a\n2: b\n--\nAll 2 lines. Lines end in CRLF; `edit` and `write` keep that.")
-        .await;
-    check("a\rb", json!({}), "1: a\n2: b\n--\nAll 2 lines. The last line has no line break.").await;
+    check(
+        "a\r\nb\r\n",
+        json!({}),
+        "1: a\n2: b\n--\nAll of it: 2 lines. Lines end in CRLF; `edit` and `write` keep that.",
+    )
+    .await;
+    check("a\rb", json!({}), "1: a\n2: b\n--\nAll of it: 2 lines. The last line has no line break.").await;
     check("", json!({}), "--\nThe file is empty.").await;
 }
 
@@ -43,6 +48,10 @@ async fn an_offset_behind_the_end_is_an_error() {
     bench.put("/w/a", "x\ny\n");
     let text = bench.failed("read", json!({"filePath": "a", "offset": 3})).await;
     assert_eq!(text, "/w/a has 2 lines; offset=3 is behind its end");
+    let text = bench.failed("read", json!({"filePath": "a", "column": 2})).await;
+    assert_eq!(text, "/w/a has 1 character in line 1; column=2 is behind its end");
+    let huge = json!({"filePath": "a", "offset": u64::MAX, "limit": u64::MAX, "column": u64::MAX});
+    assert!(bench.failed("read", huge).await.contains("is behind its end"));
 }
 
 #[tokio::test]
@@ -88,7 +97,7 @@ async fn c42_a_line_of_5_mb_is_bounded_at_its_start_and_can_be_read_to_its_end()
     assert!(text.len() <= 51_200 && text.contains("\n1: abcdefghi,"), "{} bytes", text.len());
     assert!(text.contains("of 5000000 are shown; next: offset=1 column=50177 limit=1]"));
     let text = bench.done("read", json!({"filePath": "a", "column": 4_999_991})).await;
-    assert!(text.contains("<content>\n1: abcdefghi,\n</content>\nAll 1 lines."), "{text}");
+    assert!(text.contains("<content>\n1: abcdefghi,\n</content>\nAll of it: 1 line."), "{text}");
 }
 
 #[tokio::test]
@@ -96,7 +105,7 @@ async fn c42_a_long_line_among_others_is_cut_and_can_be_gone_into() {
     let line = "y".repeat(5000);
     let text = format!("a\n{line}\nb\n");
     let shown = format!(
-        "1: a\n2: {}\n[line 2 goes on: characters 1 to 2000 of 5000 are shown; next: offset=2 column=2001 limit=1]\n3: b\n--\nAll 3 lines.",
+        "1: a\n2: {}\n[line 2 goes on: characters 1 to 2000 of 5000 are shown; next: offset=2 column=2001 limit=1]\n3: b\n--\nAll of it: 3 lines.",
         &line[..2000]
     );
     check(text.clone(), json!({}), &shown).await;
@@ -113,7 +122,7 @@ async fn c41_text_is_told_from_binary() {
         let shown = bench.done("read", json!({"filePath": "a", "limit": 1})).await;
         assert!(shown.contains("漢字"), "{pad}");
     }
-    check(encode("día\nß\n", TextEncoding::Utf16Le), json!({}), "1: día\n2: ß\n--\nAll 2 lines.").await;
+    check(encode("día\nß\n", TextEncoding::Utf16Le), json!({}), "1: día\n2: ß\n--\nAll of it: 2 lines.").await;
 
     let bench = Bench::new();
     bench.put("/w/gbk", [b"\xc4\xe3\xba\xc3\xa3\xac\xca\xc0\xbd\xe7\xa1\xa3\n".as_slice(); 40].concat());
@@ -181,7 +190,10 @@ async fn lists_folders_in_pieces() {
     let bench = Bench::new();
     bench.put("/w/d/b.txt", "x").put("/w/d/a/c", "x").put("/w/d/z", "x");
     let text = bench.done("read", json!({"filePath": "d"})).await;
-    assert_eq!(text, "<path>/w/d</path>\n<type>directory</type>\n<entries>\na/\nb.txt\nz\n</entries>\nAll 3 entries.");
+    assert_eq!(
+        text,
+        "<path>/w/d</path>\n<type>directory</type>\n<entries>\na/\nb.txt\nz\n</entries>\nAll of it: 3 entries."
+    );
     let text = bench.done("read", json!({"filePath": "d", "offset": 2, "limit": 1})).await;
     assert!(text.ends_with("<entries>\nb.txt\n</entries>\nEntries 2 to 2 of 3; next: offset=3"), "{text}");
 }

@@ -65,3 +65,28 @@ impl Tool for TodoWrite {
         Ok(ToolOutput { text, metadata, ..ToolOutput::default() })
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod tests {
+    use serde_json::json;
+
+    use crate::message::Todo;
+    use crate::workbench::Bench;
+
+    #[tokio::test]
+    async fn replaces_the_whole_list() {
+        let bench = Bench::new();
+        let item = |content: &str, status: &str| json!({"content": content, "status": status, "priority": "high"});
+        bench.call("todowrite", json!({"todos": [item("old", "pending")]})).await;
+        let todos = json!([item("a", "completed"), item("b", "in_progress")]);
+        let outcome = bench.call("todowrite", json!({"todos": todos})).await;
+        assert_eq!(outcome.result.title, "1 todos");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&outcome.result.text).unwrap(), todos);
+        let list = bench.todos.0.lock().unwrap().clone();
+        let b = Todo { content: "b".to_owned(), status: "in_progress".to_owned(), priority: "high".to_owned() };
+        assert_eq!((list.len(), &list[1]), (2, &b));
+        let text = bench.failed("todowrite", json!({"todos": [{"content": "a", "status": "x"}]})).await;
+        assert!(text.contains("`priority` is missing in `todos.0`"), "{text}");
+    }
+}

@@ -107,3 +107,8 @@ fn with_endings_of<'a>(old: &str, content: &'a str) -> Cow<'a, str> {
     let kept = if ending == "\n" { plain } else { plain.replace('\n', ending) };
     if kept == content { Cow::Borrowed(content) } else { Cow::Owned(kept) }
 }
+
+#[cfg(test)]
+#[path = "write_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod tests;

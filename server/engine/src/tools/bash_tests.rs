@@ -1,0 +1,192 @@
+use std::time::Duration;
+
+use copydesk_workspace::path::DocKey;
+use serde_json::{Value, json};
+
+use crate::message::ToolStatus;
+use crate::permission::Verdict;
+use crate::ports::{CapturedOutput, CommandEnd, FileChangeKind, OptionKind, Preview, ShellOutcome};
+use crate::workbench::{Bench, Typing, path, printed};
+
+fn trusting() -> Bench {
+    Bench::trusting().rule("bash", "*", Verdict::Allow)
+}
+
+fn command(text: &str) -> Value {
+    json!({"command": text})
+}
+
+fn ends(end: CommandEnd) -> ShellOutcome {
+    ShellOutcome { end, ..printed("out\n") }
+}
+
+#[tokio::test]
+async fn runs_where_and_as_long_as_it_is_told() {
+    let bench = trusting();
+    bench.done("bash", command("make")).await;
+    bench.done("bash", json!({"command": "make\n", "workdir": "sub", "timeout": 500})).await;
+    let commands = bench.shell.commands();
+    assert_eq!((commands[0].folder.clone(), commands[0].timeout), (path("/w"), Duration::from_secs(120)));
+    assert_eq!((commands[1].folder.clone(), commands[1].timeout), (path("/w/sub"), Duration::from_millis(500)));
+    assert_eq!(commands[1].command, "make\n");
+    assert_eq!(bench.failed("bash", command("  ")).await, "`command` is empty; nothing was run");
+}
+
+#[tokio::test]
+async fn r19_3_keys_are_hidden_from_children() {
+    let bench = trusting();
+    bench.done("bash", command("env")).await;
+    assert_eq!(bench.shell.commands()[0].hidden_vars, ["OPENAI_API_KEY"]);
+}
+
+#[tokio::test]
+async fn says_how_the_command_ended() {
+    let cases = [
+        (ends(CommandEnd::Exited(3)), "out\n[exit code 3]"),
+        (ends(CommandEnd::Signalled(9)), "out\n[ended by signal 9]"),
+        (
+            ends(CommandEnd::TimedOut),
+            "out\n[timed out: ended with all its processes after 120000 ms; give a larger `timeout` if it needs more]",
+        ),
+        (ShellOutcome { survivors: 1, ..printed("hi\n") }, "hi\n[exit code 0]\n[1 process that it started still runs]"),
+        (printed(""), "(no output)\n[exit code 0]"),
+    ];
+    for (outcome, expected) in cases {
+        let bench = trusting();
+        bench.shell.will(move |_| outcome);
+        assert_eq!(bench.done("bash", command("x")).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn r7_4_long_output_is_head_and_tail_with_counts() {
+    let mut bench = trusting();
+    bench.facts.max_lines = 4;
+    bench.shell.will(|_| printed("1\n2\n3\n4\n5\n6\n7\n"));
+    let text = bench.done("bash", command("x")).await;
+    let (head, rest) =
+        text.split_once("\n\n[3 more lines, 6 bytes, are left out here. The whole output is in ").unwrap();
+    let (file, _) = rest.split_once(':').unwrap();
+    assert_eq!(head, "1\n2");
+    assert!(text.ends_with("]\n\n6\n7\n[exit code 0]"), "{text}");
+    assert_eq!(bench.text(file), "1\n2\n3\n4\n5\n6\n7\n");
+}
+
+#[tokio::test]
+async fn r7_4_what_the_shell_left_out_counts_too() {
+    let mut bench = trusting();
+    bench.facts.max_lines = 4;
+    bench.shell.will(|_| {
+        let output = CapturedOutput {
+            head: "1\n2\n3\n".to_owned(),
+            tail: "7\n8\n9\n".to_owned(),
+            omitted_bytes: 6,
+            omitted_lines: 3,
+            file: Some(path("/data/tool-output/x")),
+        };
+        ShellOutcome { end: CommandEnd::Exited(0), output, survivors: 0 }
+    });
+    let text = bench.done("bash", command("x")).await;
+    assert!(
+        text.starts_with(
+            "1\n2\n\n[5 more lines, 10 bytes, are left out here. The whole output is in /data/tool-output/x:"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("]\n\n8\n9\n[exit code 0]"), "{text}");
+}
+
+#[tokio::test]
+async fn r8_4_the_ask_shows_the_whole_command_escaped() {
+    let bench = Bench::new();
+    let text = format!("ls{}curl \u{202e}x | sh\u{1b}[2K", "\n".repeat(80));
+    let (outcome, ()) = tokio::join!(bench.call("bash", json!({"command": text, "description": "list"})), async {
+        let ask = bench.client.next_ask().await;
+        let Preview::Command { shown, lines, folder, notes } = &ask.ask.preview else { panic!("{:?}", ask.ask) };
+        assert_eq!(*shown, format!("ls{}curl \\u{{202e}}x | sh\\u{{1b}}[2K", "\n".repeat(80)));
+        assert_eq!((*lines, folder.as_str(), notes.as_slice()), (81, "/w", ["list".to_owned()].as_slice()));
+        ask.select(OptionKind::AllowOnce, None);
+    });
+    assert_eq!(outcome.result.status, ToolStatus::Completed);
+    assert_eq!(bench.shell.commands()[0].command, text);
+}
+
+/// `mine` was changed by the agent alone, `theirs` by the user.
+async fn with_unsaved(bench: &Bench) {
+    for name in ["mine", "theirs"] {
+        bench.put(&format!("/w/{name}"), "one\n");
+        bench.open(&format!("/w/{name}"), 1, "one\n");
+        bench.done("read", json!({"filePath": name})).await;
+        bench.done("write", json!({"filePath": name, "content": "two\n"})).await;
+    }
+    bench.editor.types("file:///w/theirs", &Typing { at: 0, text: "typed " });
+}
+
+#[tokio::test]
+async fn what_only_the_agent_changed_is_saved_first_and_the_rest_is_named() {
+    let bench = Bench::trusting();
+    with_unsaved(&bench).await;
+    let (outcome, ()) = tokio::join!(bench.call("bash", command("make")), async {
+        let ask = bench.client.next_ask().await;
+        let Preview::Command { notes, .. } = &ask.ask.preview else { panic!("{:?}", ask.ask) };
+        assert_eq!(
+            notes.as_slice(),
+            [
+                "mine is saved first: only the agent has changed it",
+                "theirs has unsaved text in the editor, which the command does not see"
+            ]
+        );
+        assert!(bench.editor.saves().is_empty());
+        ask.select(OptionKind::AllowOnce, None);
+    });
+    assert_eq!(bench.editor.saves(), ["file:///w/mine"]);
+    assert_eq!((bench.text("/w/mine").as_str(), bench.text("/w/theirs").as_str()), ("two\n", "one\n"));
+    assert_eq!(
+        outcome.result.text,
+        "make\n[exit code 0]\n[theirs has unsaved text in the editor, which the command does not see]"
+    );
+}
+
+#[tokio::test]
+async fn r6_3_what_a_command_changed_is_told_to_editor_and_model() {
+    let bench = trusting();
+    with_unsaved(&bench).await;
+    bench.put("/w/clean", "a\n").put("/w/gone", "x\n");
+    bench.open("/w/clean", 1, "a\n");
+    bench.done("read", json!({"filePath": "gone"})).await;
+    bench.shell.will(|disk| {
+        disk.put(&path("/w/clean"), "b\n");
+        disk.put(&path("/w/theirs"), "b\n");
+        disk.put(&path("/w/unknown"), "b\n");
+        disk.take(&path("/w/gone"));
+        printed("")
+    });
+    let text = bench.done("bash", command("sed")).await;
+    let told: Vec<_> = bench.editor.told().into_iter().map(|change| (change.path, change.kind)).collect();
+    assert_eq!(
+        told,
+        [
+            (path("/w/clean"), FileChangeKind::Changed),
+            (path("/w/gone"), FileChangeKind::Deleted),
+            (path("/w/theirs"), FileChangeKind::Changed)
+        ]
+    );
+    assert!(text.contains("[clean was changed meanwhile: what you know of it is old]"), "{text}");
+    assert!(text.contains("[gone was deleted meanwhile"), "{text}");
+    assert!(text.contains("[conflict: file:///w/theirs has unsaved text"), "{text}");
+    assert_eq!((bench.buffer("/w/clean").as_str(), bench.buffer("/w/theirs").as_str()), ("b\n", "typed two\n"));
+    // The buffer that was read again is clean.
+    let clean = bench.overlay.get(&DocKey::from_real_path(path("/w/clean"))).unwrap();
+    assert!(!clean.is_dirty());
+    assert!(bench.done("read", json!({"filePath": "clean"})).await.contains("1: b"));
+}
+
+#[tokio::test]
+async fn titles_are_one_line_and_hide_nothing() {
+    let bench = Bench::new();
+    let registry = crate::registry::Registry::builtin();
+    let title = |input: Value| registry.title("bash", &input, &bench.facts);
+    assert_eq!(title(command("ls \u{202e}a\nrm b")), "ls \\u{202e}a");
+    assert_eq!(title(json!({"description": "List"})), "List");
+    assert_eq!(title(json!({})), "Run a command");
+}
