@@ -1,8 +1,11 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use copydesk_workspace::disk::Disk;
+
 use super::*;
 use crate::event::SessionEvent;
 use crate::message::{Finish, PromptPart, TurnEnd};
+use crate::ports::{ModelMessage, OptionKind};
 use crate::testing::{FakeModel, World};
 
 fn path(text: &str) -> AbsPath {
@@ -51,6 +54,80 @@ async fn a_session_takes_its_configuration_from_files_and_tells_what_is_wrong_wi
     let end = session.prompt(vec![PromptPart::Text { text: "again".to_owned() }]).unwrap();
     player.next_request().await.finish(Finish::Stop);
     assert_eq!(end.await, TurnEnd::Done);
+}
+
+/// The whole of it in memory: real configuration, permission, runner and tools; only the model is played.
+#[tokio::test(start_paused = true)]
+async fn a_turn_with_the_built_in_tools_reads_writes_asks_and_plans() {
+    let (model, mut player) = FakeModel::new();
+    let world = World::new(model);
+    world.disk.put(&path("/home/user/.config/copydesk/copydesk.jsonc"), CONFIG.replace("7", "[]"));
+    let file = path("/home/user/project/src/a.txt");
+    world.disk.put(&file, "one\ntwo\n");
+    let engine = Engine::new(world.ports.clone());
+    let session = engine.new_session(new(&world, "/home/user/project")).await.unwrap();
+    let end = session.prompt(vec![PromptPart::Text { text: "make it three".to_owned() }]).unwrap();
+
+    let reply = player.next_request().await;
+    let names: Vec<&str> = reply.request.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["bash", "edit", "read", "todowrite", "write"]);
+    reply.call("1", "read", r#"{"filePath": "src/a.txt"}"#);
+    reply.call("2", "todowrite", r#"{"todos": [{"content": "edit", "status": "in_progress", "priority": "high"}]}"#);
+    reply.finish(Finish::ToolCalls);
+
+    let reply = player.next_request().await;
+    let seen = format!("{:?}", reply.request.messages);
+    assert!(seen.contains("two"), "{seen}");
+    let plan = world.client.wait_for(|event| matches!(event, SessionEvent::Plan(_))).await;
+    assert!(matches!(&plan, SessionEvent::Plan(todos) if todos.len() == 1), "{plan:?}");
+    assert!(
+        world
+            .store
+            .entries(session.id())
+            .iter()
+            .any(|entry| matches!(entry, Entry::Todos { todos } if todos.len() == 1))
+    );
+    reply.call("3", "write", r#"{"filePath": "src/a.txt", "content": "one\nthree\n"}"#);
+    reply.call("4", "bash", r#"{"command": "echo done", "description": "say so"}"#);
+    reply.finish(Finish::ToolCalls);
+    for _ in 0..2 {
+        world.client.next_ask().await.select(OptionKind::AllowOnce, None);
+    }
+
+    let reply = player.next_request().await;
+    assert_eq!(world.disk.read(&file).unwrap(), b"one\nthree\n");
+    assert_eq!(world.shell.commands().len(), 1);
+    reply.text("It is three.");
+    reply.finish(Finish::Stop);
+    assert_eq!(end.await, TurnEnd::Done);
+    assert_eq!(world.client.text(), "It is three.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn c82_a_write_cut_by_the_output_limit_leaves_the_file_alone() {
+    let (model, mut player) = FakeModel::new();
+    let world = World::new(model);
+    world.disk.put(&path("/home/user/.config/copydesk/copydesk.jsonc"), CONFIG.replace("7", "[]"));
+    let file = path("/home/user/project/a.py");
+    let before = "x = 1\n".repeat(16 * 1024 / 6);
+    world.disk.put(&file, before.as_str());
+    let engine = Engine::new(world.ports.clone());
+    let session = engine.new_session(new(&world, "/home/user/project")).await.unwrap();
+    let end = session.prompt(vec![PromptPart::Text { text: "rewrite it".to_owned() }]).unwrap();
+    let reply = player.next_request().await;
+    reply.call("1", "write", r#"{"filePath":"a.py","content":"def"#);
+    reply.progress(1, "write", r#"{"filePath":"a.py""#);
+    reply.finish(Finish::Length);
+    let reply = player.next_request().await;
+    let Some(ModelMessage::Results(results)) = reply.request.messages.last() else { panic!("{:?}", reply.request) };
+    assert_eq!(results.len(), 2);
+    for result in results {
+        assert!(result.is_error && result.text.contains("in parts") && !result.text.contains("required"), "{result:?}");
+    }
+    reply.finish(Finish::Stop);
+    assert_eq!(end.await, TurnEnd::Done);
+    assert_eq!(world.disk.read(&file).unwrap(), before.as_bytes());
+    assert_eq!(world.files.writes(), 0);
 }
 
 #[tokio::test]

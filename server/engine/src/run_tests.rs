@@ -29,8 +29,7 @@ async fn open_with(config: Config) -> (World, SessionHandle, ModelPlayer) {
     let world = World::new(model);
     let engine = world.engine(toys());
     let session = world.session(&engine, config).await.unwrap();
-    // The engine lives as long as the test: its sessions end with it.
-    std::mem::forget(engine);
+    world.keep(engine);
     (world, session, player)
 }
 

@@ -612,3 +612,40 @@ async fn the_store_is_flushed_once_a_turn() {
     engine.shutdown().await;
     assert_eq!(world.store.flushes(), 3);
 }
+
+/// Real threads, no paused clock: whatever the interleaving, each prompt is answered once and each request is valid.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn r2_3_prompts_and_cancels_from_many_threads_are_all_answered() {
+    let replies = (0..400).map(|index| match index % 3 {
+        0 => vec![text("a "), call("call_1", "echo", "{}"), call("call_1", "hangs", "{}"), finish(Finish::ToolCalls)],
+        1 => vec![call("", "asks", "{}"), call("x", "echo", "{}"), finish(Finish::Length)],
+        _ => vec![text("b"), finish(Finish::Stop)],
+    });
+    let model = ScriptedModel::new(replies.collect(), Boundaries::default());
+    let world = World::new(model.clone());
+    world.client.answer_all(OptionKind::AllowOnce);
+    let engine = world.engine(Toys::new(&world.boundaries).registry());
+    let mut clients = tokio::task::JoinSet::new();
+    for number in 0..6 {
+        let session = world.session(&engine, config()).await.unwrap();
+        clients.spawn(async move {
+            for round in 0..20 {
+                let ends = [prompt(&session, "one"), prompt(&session, "two")];
+                for _ in 0..(number + round) % 7 {
+                    tokio::task::yield_now().await;
+                }
+                session.cancel();
+                session.cancel();
+                for end in ends {
+                    let end = answered(end).await;
+                    assert!(matches!(end, TurnEnd::Cancelled | TurnEnd::Done), "{end:?}");
+                }
+            }
+        });
+    }
+    while let Some(client) = clients.join_next().await {
+        client.unwrap();
+    }
+    engine.shutdown().await;
+    assert_eq!(model.faults(), Vec::<String>::new());
+}

@@ -1,6 +1,6 @@
 //! All ports of one daemon and one client, in memory, around a project folder; and sessions in it without configuration files.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_workspace::disk::MemoryDisk;
@@ -8,7 +8,7 @@ use copydesk_workspace::path::AbsPath;
 
 use super::{
     Boundaries, DiskFiles, FakeClient, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSecrets,
-    FakeShell, MemoryStore,
+    FakeShell, MemoryStore, lock,
 };
 use crate::agent::{self, Agent, AgentMode};
 use crate::config::{Config, ConfiguredModel};
@@ -34,6 +34,7 @@ pub struct World {
     pub boundaries: Boundaries,
     pub ports: Ports,
     pub connection: Connection,
+    kept: Mutex<Vec<Arc<Engine>>>,
 }
 
 impl World {
@@ -74,7 +75,7 @@ impl World {
             diagnostics: Arc::<FakeDiagnostics>::default(),
             overlay: Arc::new(Overlay::new()),
         };
-        Self { disk, files, store, client, shell, editor, boundaries, ports, connection }
+        Self { disk, files, store, client, shell, editor, boundaries, ports, connection, kept: Mutex::default() }
     }
 
     /// The folder of its sessions.
@@ -90,6 +91,11 @@ impl World {
 
     pub fn engine(&self, registry: Registry) -> Arc<Engine> {
         Engine::with_registry(self.ports.clone(), registry)
+    }
+
+    /// Lets the engine, and with it its sessions, live as long as the world.
+    pub fn keep(&self, engine: Arc<Engine>) {
+        lock(&self.kept).push(engine);
     }
 
     pub async fn session(&self, engine: &Engine, config: Config) -> Result<SessionHandle, EngineError> {
