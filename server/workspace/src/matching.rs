@@ -3,11 +3,26 @@
 //! A stage may relax white space, line endings, escapes and the look-alike characters of [`LOOK_ALIKES`]; content never. The two anchor stages
 //! only find the place for the error.
 
-use crate::edit::EditSet;
+mod escapes;
+mod indent;
+mod lf;
+mod look_alikes;
+mod near_miss;
+mod rewrite;
+mod stages;
+mod windows;
+
+use std::borrow::Cow;
+
+use memchr::memmem;
 use ropey::Rope;
 
-/// Characters that a stage may take for one another: (as models type it, as files have it).
-pub const LOOK_ALIKES: &[(char, char)] = &[];
+use crate::edit::{EditSet, TextEdit};
+use lf::{LfText, Lines, normalised};
+use stages::{Found, Search};
+
+pub use look_alikes::LOOK_ALIKES;
+pub use near_miss::NearMiss;
 
 /// What an `edit` call asks for.
 #[derive(Debug, Clone, Copy)]
@@ -28,42 +43,98 @@ pub struct Matched {
 /// Each says what to do next; `{}` is the text for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MatchError {
-    #[error("the old text is empty")]
+    #[error("the old text is empty: give the text to replace, or use write to replace the file")]
     EmptyOld,
-    #[error("the old and the new text are identical")]
+    #[error("the old and the new text are identical: nothing was changed")]
     NoChange,
     /// C03: they differ only in line endings, which follow the file.
-    #[error("no change is left after line endings are made those of the file")]
+    #[error("no change is left after line-ending normalisation: line breaks of the new text follow the file")]
     NoChangeAfterLineEndings,
     /// C15. `line` is one-based.
-    #[error("the new text is already in place at line {line}")]
+    #[error("the new text is already in place at line {line}: nothing was changed")]
     AlreadyInPlace { line: usize },
     /// One-based first lines of all matches.
-    #[error("{} matches, at lines {lines:?}", lines.len())]
+    #[error("{} matches, at lines {}: give more of the text around the one that is meant, or replace all", lines.len(), listed(lines))]
     Ambiguous { lines: Vec<usize> },
-    #[error("the old text was not found{}", nearest.as_ref().map(|nearest| format!("; {nearest}")).unwrap_or_default())]
+    #[error("the old text was not found{}", nearest.as_ref().map_or_else(|| ": read the file again".to_owned(), |nearest| format!("; {nearest}")))]
     NotFound { nearest: Option<NearMiss> },
 }
 
-/// The place in the file that is most like the old text, and how it differs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NearMiss {
-    /// One-based lines of the file.
-    pub first_line: usize,
-    pub last_line: usize,
-    pub text: String,
-    /// E.g. `tab vs spaces on line 2`, `U+201C instead of U+0022 on line 1`.
-    pub difference: String,
-}
-
-impl std::fmt::Display for NearMiss {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the nearest text is at lines {}-{}: {}", self.first_line, self.last_line, self.difference)
-    }
-}
-
-/// The edits that carry out `replacement` in `text`. The new text gets the line endings of the place that it replaces.
+/// The edits that carry out `replacement` in `text`. The new text gets the line endings of the place that it replaces. At a place that matches only
+/// loosely, what the edit does not change stays as the file has it.
 pub fn find_edit(text: &Rope, replacement: Replacement<'_>) -> Result<Matched, MatchError> {
-    let _ = (text, replacement);
-    todo!()
+    let Replacement { old, new, replace_all } = replacement;
+    if old == new {
+        return Err(MatchError::NoChange);
+    }
+    if old.is_empty() {
+        return fill(text, new);
+    }
+    let (old_lf, new_lf) = (normalised(old).0, normalised(new).0);
+    if old_lf == new_lf {
+        return Err(MatchError::NoChangeAfterLineEndings);
+    }
+    let original: Cow<'_, str> = text.slice(..).into();
+    let file = LfText::new(&original);
+    let lines = Lines::new(&file.text);
+    let search = Search { file: &file, lines: &lines, old: &old_lf, new: &new_lf, replace_all };
+    let found = match literal_place(&file, &original, replacement) {
+        Some(start) => search.exact_at(&[start])?,
+        None => search.exact()?,
+    };
+    let found = match found {
+        Some(found) => found,
+        None => match search.relaxed()? {
+            Some(found) => found,
+            None => {
+                return Err(match stages::in_place(&file, &lines, &new_lf) {
+                    Some(line) => MatchError::AlreadyInPlace { line },
+                    None => MatchError::NotFound { nearest: near_miss::nearest(&file, &lines, old) },
+                });
+            }
+        },
+    };
+    finished(text, &file, found)
 }
+
+/// An empty file has no text to replace.
+fn fill(text: &Rope, new: &str) -> Result<Matched, MatchError> {
+    if text.len_bytes() > 0 {
+        return Err(MatchError::EmptyOld);
+    }
+    let edits = EditSet::single(0, 0..0, new.to_owned());
+    Ok(Matched { edits, replacements: 1, warnings: Vec::new() })
+}
+
+/// The place of an old text with `\r` in it, where it stands exactly once with those: then it is told apart from the same lines with other endings.
+fn literal_place(file: &LfText<'_>, original: &str, replacement: Replacement<'_>) -> Option<usize> {
+    let old = replacement.old.as_bytes();
+    if replacement.replace_all || memchr::memchr(b'\r', old).is_none() {
+        return None;
+    }
+    let at = memmem::find(original.as_bytes(), old)?;
+    let again = memmem::find(&original.as_bytes()[at + 1..], old);
+    let (start, end) = (file.normalised_offset(at), file.normalised_offset(at + old.len()));
+    (again.is_none() && file.original(start) == at && file.original(end) == at + old.len()).then_some(start)
+}
+
+fn finished(text: &Rope, file: &LfText<'_>, found: Found) -> Result<Matched, MatchError> {
+    let changes = |edit: &TextEdit| text.get_byte_slice(edit.range.clone()).is_none_or(|old| old != edit.text.as_str());
+    let edits: Vec<TextEdit> = found.edits.iter().map(|edit| file.to_original(edit)).filter(changes).collect();
+    let edits = EditSet::new(text, edits).map_err(|_| MatchError::NotFound { nearest: None })?;
+    if edits.is_empty() {
+        return Err(MatchError::AlreadyInPlace { line: found.line + 1 });
+    }
+    Ok(Matched { edits, replacements: found.replacements, warnings: found.warnings })
+}
+
+/// As many as a reader can use.
+fn listed(lines: &[usize]) -> String {
+    const SHOWN: usize = 20;
+    let shown: Vec<String> = lines.iter().take(SHOWN).map(usize::to_string).collect();
+    format!("{}{}", shown.join(", "), if lines.len() > SHOWN { ", …" } else { "" })
+}
+
+#[cfg(test)]
+#[path = "matching_tests.rs"]
+mod tests;

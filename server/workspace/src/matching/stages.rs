@@ -1,0 +1,278 @@
+//! The stages one after the other, strictest first: the first that finds a place decides. Each gives edits of the text with `\n` for line breaks.
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+use ropey::Rope;
+
+use super::MatchError;
+use super::escapes::{Escapes, literal_line_break, unescaped};
+use super::indent::indent;
+use super::lf::{LfText, Lines};
+use super::look_alikes::plain;
+use super::near_miss::unclear_indentation;
+use super::rewrite::{Window, within};
+use super::windows::{Fold, windows};
+use crate::edit::{EditSet, TextEdit};
+
+/// What a stage has found: one place, or all of them where all are to be replaced.
+pub(super) struct Found {
+    pub(super) edits: Vec<TextEdit>,
+    pub(super) replacements: usize,
+    pub(super) warnings: Vec<String>,
+    /// Zero-based, of the first place.
+    pub(super) line: usize,
+}
+
+/// One old and one new text, both with `\n` for line breaks, and the file to find them in.
+pub(super) struct Search<'a> {
+    pub(super) file: &'a LfText<'a>,
+    pub(super) lines: &'a Lines<'a>,
+    pub(super) old: &'a str,
+    pub(super) new: &'a str,
+    pub(super) replace_all: bool,
+}
+
+/// How many places that match but for their indentation are judged by it: with more, the old text says too little, and each costs its length.
+const MAX_JUDGED: usize = 32;
+
+/// `None` where the stage finds no place.
+pub(super) type Outcome = Result<Option<Found>, MatchError>;
+
+impl Search<'_> {
+    /// Places where the old text stands as it is.
+    pub(super) fn exact(&self) -> Outcome {
+        let text = self.file.text.as_bytes();
+        let mut starts: Vec<usize> = memmem::find_iter(text, self.old.as_bytes()).collect();
+        if let [only] = starts[..]
+            && let Some(next) = memmem::find(&text[only + 1..], self.old.as_bytes())
+            && !self.replace_all
+        {
+            starts.push(only + 1 + next);
+        }
+        self.exact_at(&starts)
+    }
+
+    pub(super) fn exact_at(&self, starts: &[usize]) -> Outcome {
+        let Some(first) = starts.first() else { return Ok(None) };
+        self.only(starts.len(), || starts.iter().map(|start| self.lines.at(*start)).collect())?;
+        if let Some(place) = self.in_place_around(*first)
+            && starts.iter().all(|start| self.in_place_around(*start).is_some())
+        {
+            return Err(MatchError::AlreadyInPlace { line: self.lines.at(place) + 1 });
+        }
+        let change = EditSet::between(&Rope::from_str(self.old), &Rope::from_str(self.new));
+        let mut edits = Vec::new();
+        for start in starts {
+            let at_end = start + self.old.len() == self.file.text.len();
+            let kept = at_end.then(|| self.with_final_break_kept());
+            let kept = kept.filter(|new| new != self.new);
+            let kept = kept.map(|new| EditSet::between(&Rope::from_str(self.old), &Rope::from_str(&new)));
+            edits.extend(kept.as_ref().unwrap_or(&change).edits().iter().map(|edit| TextEdit {
+                range: start + edit.range.start..start + edit.range.end,
+                text: edit.text.clone(),
+            }));
+        }
+        let warnings = self.literal_line_break().into_iter().collect();
+        Ok(Some(Found { edits, replacements: starts.len(), warnings, line: self.lines.at(*first) }))
+    }
+
+    /// All stages but the exact one.
+    pub(super) fn relaxed(&self) -> Outcome {
+        if self.old.trim().is_empty() {
+            return Ok(None);
+        }
+        if let Some(found) = self.whole_lines()? {
+            return Ok(Some(found));
+        }
+        if let Some(found) = self.within_lines()? {
+            return Ok(Some(found));
+        }
+        if let Some(found) = self.unescaped()? {
+            return Ok(Some(found));
+        }
+        self.trimmed()
+    }
+
+    fn whole_lines(&self) -> Outcome {
+        let old: Vec<&str> = Lines::new(self.old).iter().collect();
+        // An old text with its last break and an empty new one: the lines go. Without it an empty line stays, as in an exact match.
+        let mut new: Vec<&str> = Lines::new(self.new).iter().collect();
+        if new.is_empty() && !self.old.ends_with('\n') {
+            new.push("");
+        }
+        for fold in Fold::ALL {
+            let mut starts = windows(self.lines, &old, fold, !self.replace_all);
+            let window = |first: usize| Window { file: self.lines, first, old: &old };
+            if fold == Fold::SpaceAround && (2..=MAX_JUDGED).contains(&starts.len()) && !self.replace_all {
+                // Of several the one whose lines are all moved alike.
+                let regular: Vec<usize> =
+                    starts.iter().copied().filter(|first| window(*first).indentation().is_regular()).collect();
+                if regular.len() == 1 {
+                    starts = regular;
+                }
+            }
+            let Some(first) = starts.first() else { continue };
+            self.only(starts.len(), || starts.clone())?;
+            let mut edits = Vec::new();
+            for start in &starts {
+                edits.extend(window(*start).rewrite(&new).map_err(|unclear| MatchError::NotFound {
+                    nearest: Some(unclear_indentation(self.lines, *start, &old, unclear.line)),
+                })?);
+            }
+            let warnings = std::iter::once(fold.warning().to_owned()).chain(self.literal_line_break()).collect();
+            return Ok(Some(Found { edits, replacements: starts.len(), warnings, line: *first }));
+        }
+        Ok(None)
+    }
+
+    /// An old text of one line, anywhere in a line.
+    fn within_lines(&self) -> Outcome {
+        let old = self.old.strip_suffix('\n').unwrap_or(self.old);
+        if old.contains('\n') {
+            return Ok(None);
+        }
+        let new = trimmed_like(self.new.strip_suffix('\n').unwrap_or(self.new), old);
+        let wanted = Fold::LookAlikes.apply(old);
+        let finder = memmem::Finder::new(wanted.as_bytes());
+        let mut spans = Vec::new();
+        for (index, line) in self.lines.iter().enumerate() {
+            if finder.find(Fold::LookAlikes.apply(line).as_bytes()).is_none() {
+                continue;
+            }
+            let (text, places) = folded_places(line);
+            spans.extend(finder.find_iter(text.as_bytes()).map(|at| {
+                let (start, end) = (places[at].0, places[at + wanted.len() - 1].1);
+                (index, self.lines.start(index) + start, &line[start..end])
+            }));
+        }
+        let Some((first, ..)) = spans.first().copied() else { return Ok(None) };
+        self.only(spans.len(), || spans.iter().map(|(line, ..)| *line).collect())?;
+        let edits = spans.iter().flat_map(|(_, at, file)| within(old.trim(), file, new, *at)).collect();
+        let warning = Fold::LookAlikes.warning().to_owned();
+        let warnings = std::iter::once(warning).chain(self.literal_line_break()).collect();
+        Ok(Some(Found { edits, replacements: spans.len(), warnings, line: first }))
+    }
+
+    fn unescaped(&self) -> Outcome {
+        for escapes in [Escapes::Quotes, Escapes::All] {
+            let Some(old) = unescaped(self.old, escapes) else { continue };
+            let new = unescaped(self.new, escapes).map_or(Cow::Borrowed(self.new), Cow::Owned);
+            let search = Search { old: &old, new: &new, ..*self };
+            let found = match search.exact()? {
+                None if old.trim().is_empty() => None,
+                None => search.whole_lines()?,
+                found => found,
+            };
+            if let Some(mut found) = found {
+                if old == new {
+                    return Err(MatchError::NoChange);
+                }
+                found.warnings.insert(
+                    0,
+                    "the old text was found only after escapes such as \\n and \\\" in it were read as what they stand for; the same was done to the new text"
+                        .to_owned(),
+                );
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The old text without white space around it.
+    fn trimmed(&self) -> Outcome {
+        let old = self.old.trim();
+        if old == self.old {
+            return Ok(None);
+        }
+        let search = Search { old, new: trimmed_like(self.new, self.old), ..*self };
+        let found = search.exact()?.map(|mut found| {
+            found.warnings.insert(0, "white space around the old text is not in the file and was left out".to_owned());
+            found
+        });
+        Ok(found)
+    }
+
+    /// Several places are an error unless all are to be replaced (R3.2). `lines` are zero-based.
+    fn only(&self, count: usize, lines: impl FnOnce() -> Vec<usize>) -> Result<(), MatchError> {
+        if count < 2 || self.replace_all {
+            return Ok(());
+        }
+        Err(MatchError::Ambiguous { lines: lines().into_iter().map(|line| line + 1).collect() })
+    }
+
+    /// C15: where the new text stands around this place already. New text without a letter or digit proves nothing: one more bracket may well be meant.
+    fn in_place_around(&self, start: usize) -> Option<usize> {
+        memmem::find_iter(self.new.as_bytes(), self.old.as_bytes()).take(16).find_map(|offset| {
+            let (head, tail) = (&self.new[..offset], &self.new[offset + self.old.len()..]);
+            let added = head.contains(char::is_alphanumeric) || tail.contains(char::is_alphanumeric);
+            let place = start.checked_sub(offset).filter(|_| added)?;
+            stands_at(&self.file.text, place..place + self.new.len(), self.new).then_some(place)
+        })
+    }
+
+    /// C18: what looks like a line break that was escaped once too often is written as it came, and said.
+    fn literal_line_break(&self) -> Option<String> {
+        let line = literal_line_break(self.new).filter(|_| literal_line_break(self.old).is_none())?;
+        Some(format!(
+            "line {line} of the new text holds a backslash and the letter n, and was written so; if a line break was meant, edit it again with a real one"
+        ))
+    }
+
+    /// C17: at the end of the file a final line break stays, or stays absent, unless that is the whole change.
+    fn with_final_break_kept(&self) -> String {
+        let (old, new) = (self.old, self.new);
+        match (old.strip_suffix('\n'), new.strip_suffix('\n')) {
+            (Some(bare), None) if !new.is_empty() && bare != new => format!("{new}\n"),
+            (None, Some(bare)) if bare != old => new.trim_end_matches('\n').to_owned(),
+            _ => new.to_owned(),
+        }
+    }
+}
+
+/// The one-based line at which `new` stands, as whole words and with a letter or digit in it.
+pub(super) fn in_place(file: &LfText<'_>, lines: &Lines<'_>, new: &str) -> Option<usize> {
+    let new = new.trim_matches('\n');
+    if !new.contains(char::is_alphanumeric) {
+        return None;
+    }
+    let mut starts = memmem::find_iter(file.text.as_bytes(), new.as_bytes());
+    starts.find(|start| stands_at(&file.text, *start..start + new.len(), new)).map(|start| lines.at(start) + 1)
+}
+
+/// Whether `new` stands there, cut off from words around it.
+fn stands_at(text: &str, place: std::ops::Range<usize>, new: &str) -> bool {
+    let is_word = |char: Option<char>| char.is_some_and(|char| char.is_alphanumeric() || char == '_');
+    text.get(place.clone()) == Some(new)
+        && !(is_word(text[..place.start].chars().next_back()) && is_word(new.chars().next()))
+        && !(is_word(text[place.end..].chars().next()) && is_word(new.chars().next_back()))
+}
+
+/// `new` without the white space at an end where `old` has some that the file does not have there.
+fn trimmed_like<'a>(new: &'a str, old: &str) -> &'a str {
+    let new = if indent(old).is_empty() { new } else { new.trim_start() };
+    if old.trim_end().len() == old.len() { new } else { new.trim_end() }
+}
+
+/// The line as `Fold::LookAlikes` makes it, and of each of its bytes the character (start and end) of the line that it came from.
+fn folded_places(line: &str) -> (String, Vec<(usize, usize)>) {
+    let mut text = String::with_capacity(line.len());
+    let mut places: Vec<(usize, usize)> = Vec::with_capacity(line.len());
+    for (at, char) in line.char_indices() {
+        let end = at + char.len_utf8();
+        if char.is_whitespace() {
+            match places.last_mut() {
+                None => {}
+                Some(last) if text.ends_with(' ') => last.1 = end,
+                Some(_) => {
+                    text.push(' ');
+                    places.push((at, end));
+                }
+            }
+            continue;
+        }
+        text.push(plain(char));
+        places.resize(text.len(), (at, end));
+    }
+    (text, places)
+}
