@@ -28,7 +28,7 @@ pub const MAX_PENDING: usize = 16_384;
 const FINISH: Duration = Duration::from_millis(200);
 /// How long they may wind down once their cancellation has fired.
 const WIND_DOWN: Duration = Duration::from_millis(200);
-/// How long dropped futures may take to be gone.
+/// How long they may take once no answer will come any more, and how long dropped futures may take to be gone.
 const DROP: Duration = Duration::from_millis(50);
 /// How long the other side may take to read what is still queued.
 const FLUSH: Duration = Duration::from_millis(150);
@@ -55,8 +55,8 @@ pub enum End {
     WriteFailed,
 }
 
-/// Runs the connection to its end, within 600 ms of whatever ends it: then requests of ours that wait get [`CallError::Closed`](super::CallError::Closed),
-/// the handler's futures are cancelled and dropped, and what is queued is written if the other side still reads. Must run inside of a tokio runtime.
+/// Runs the connection to its end, within 700 ms of whatever ends it: then the handler's futures are cancelled, requests of ours that wait get
+/// [`CallError::Closed`](super::CallError::Closed), and what is queued is written if the other side still reads. Must run inside of a tokio runtime.
 pub async fn serve(
     reader: Box<dyn AsyncRead + Send + Unpin>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
@@ -115,23 +115,9 @@ impl Connection {
         let end = self.read(reader, framing).await;
         tracing::debug!(?end, "the connection ends");
 
-        shared.no_more_answers();
         self.tasks.close();
-        let finished = async {
-            if end == End::Eof && tokio::time::timeout(FINISH, self.tasks.wait()).await.is_ok() {
-                return;
-            }
-            self.all.cancel();
-            if tokio::time::timeout(WIND_DOWN, self.tasks.wait()).await.is_ok() {
-                return;
-            }
-            self.dropped.cancel();
-            if tokio::time::timeout(DROP, self.tasks.wait()).await.is_err() {
-                tracing::warn!(tasks = self.tasks.len(), "handlers block their threads and are left behind");
-            }
-        };
-        finished.await;
-
+        self.wind_down(end).await;
+        shared.no_more_answers();
         shared.output.close();
         self.closing.cancel();
         if tokio::time::timeout(FLUSH, &mut writing).await.is_err() {
@@ -139,6 +125,30 @@ impl Connection {
             writing.abort();
         }
         end
+    }
+
+    /// Lets requests end by themselves, then cancels them, then tells them that no answer of the other side will come, then drops them: in this order, so that
+    /// nothing takes the end of the connection for a "no" to its question and goes on.
+    async fn wind_down(&self, end: End) {
+        if end == End::Eof && self.all_end_within(FINISH).await {
+            return;
+        }
+        self.all.cancel();
+        if self.all_end_within(WIND_DOWN).await {
+            return;
+        }
+        self.requests.shared.no_more_answers();
+        if self.all_end_within(DROP).await {
+            return;
+        }
+        self.dropped.cancel();
+        if !self.all_end_within(DROP).await {
+            tracing::warn!(tasks = self.tasks.len(), "handlers block their threads and are left behind");
+        }
+    }
+
+    async fn all_end_within(&self, limit: Duration) -> bool {
+        tokio::time::timeout(limit, self.tasks.wait()).await.is_ok()
     }
 
     async fn read(&mut self, mut reader: Box<dyn AsyncRead + Send + Unpin>, framing: Framing) -> End {
