@@ -148,7 +148,7 @@ impl Engine {
             roots: place.facts.roots.clone(),
         };
         self.ports.store.create(meta).await?;
-        self.open(id, place, config, connection, Vec::new())
+        self.open(id, place, config, connection, (Vec::new(), Vec::new()))
     }
 
     pub(crate) async fn resume(
@@ -158,13 +158,13 @@ impl Engine {
         config: Config,
         connection: Connection,
     ) -> Result<SessionHandle, EngineError> {
-        let StoredSession { meta, mut entries, .. } = stored;
+        let StoredSession { meta, mut entries, damaged } = stored;
         let closing = history::close_interrupted(&entries, self.ports.clock.now());
         if !closing.is_empty() {
             self.ports.store.append(meta.id.clone(), closing.clone()).await?;
             entries.extend(closing);
         }
-        self.open(meta.id, place, config, connection, entries)
+        self.open(meta.id, place, config, connection, (entries, damaged))
     }
 
     pub(crate) async fn place(&self, folder: AbsPath, roots: Vec<AbsPath>) -> Place {
@@ -204,7 +204,7 @@ impl Engine {
         mut place: Place,
         config: Config,
         connection: Connection,
-        entries: Vec<Entry>,
+        (entries, damaged): (Vec<Entry>, Vec<(i64, String)>),
     ) -> Result<SessionHandle, EngineError> {
         place.facts.max_lines = config.max_output_lines;
         place.facts.max_bytes = config.max_output_bytes;
@@ -217,6 +217,7 @@ impl Engine {
             config,
             registry: Arc::clone(&self.registry),
             entries,
+            damaged,
         }));
         let mut sessions = self.lock();
         if self.closing.is_cancelled() {

@@ -75,6 +75,7 @@ impl Run {
         if let Err(error) = self.context.journal.append(vec![entry]).await {
             tracing::error!(%error, "the end of a turn was not stored");
         }
+        self.context.end_open_calls().await;
         RunEnd { end, consumed }
     }
 

@@ -286,6 +286,7 @@ async fn a_store_that_fails_ends_the_turn_before_the_model_is_called() {
     world.store.break_with(Some(broken.clone()));
     reply.finish(Finish::ToolCalls);
     assert_eq!(end.await, TurnEnd::Failed { message: broken.to_string() });
+    assert_eq!(open_calls(&world), Vec::<String>::new());
     world.store.break_with(None);
     let end = prompt(&session, "after");
     model.next_request().await.finish(Finish::Stop);

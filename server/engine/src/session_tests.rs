@@ -586,6 +586,22 @@ async fn a_panic_costs_one_turn_and_neither_the_session_nor_the_daemon() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn r2_5_damaged_rows_are_told_and_the_session_still_opens() {
+    let (world, engine, session, mut model) = open().await;
+    let id = session.id().clone();
+    engine.shutdown().await;
+    world.store.damage(7, "expected value at line 1 column 1");
+    let engine = world.engine(Registry::new([]));
+    let session = world.load(&engine, &id, config()).await.unwrap();
+    session.opened();
+    let told = world.client.wait_for(|event| matches!(event, SessionEvent::Notice { .. })).await;
+    assert!(format!("{told:?}").contains("Row 7"), "{told:?}");
+    let end = prompt(&session, "go");
+    model.next_request().await.finish(Finish::Stop);
+    assert_eq!(answered(end).await, TurnEnd::Done);
+}
+
+#[tokio::test(start_paused = true)]
 async fn r20_2_a_session_is_not_opened_from_two_connections() {
     let (world, engine, session, _model) = open().await;
     let (_client, other) = world.another_client();

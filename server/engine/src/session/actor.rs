@@ -71,12 +71,12 @@ impl Actor {
                 self.choose(choice).await;
                 let _ = done.send(());
             }
-            Message::Opened => self.context.warn_of_configuration().await,
+            Message::Opened => self.context.warn_at_opening().await,
         }
     }
 
     async fn prompt(&mut self, parts: Vec<PromptPart>, turn: Turn, done: oneshot::Sender<TurnEnd>) {
-        self.context.warn_of_configuration().await;
+        self.context.warn_at_opening().await;
         let entry = Entry::User {
             message: MessageId::next(&*self.context.ports.ids),
             at: self.context.ports.clock.now(),
@@ -144,6 +144,7 @@ impl Actor {
         if let Err(error) = self.context.journal.append(closing).await {
             tracing::error!(%error, "the end of a turn was not stored");
         }
+        self.context.end_open_calls().await;
         RunEnd { end, consumed: usize::MAX }
     }
 

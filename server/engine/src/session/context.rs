@@ -1,14 +1,14 @@
 //! What the actor, its runs and the handle share: the session's ports, configuration and journal, and what the user has chosen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Choices, Choose, Journal};
 use crate::agent::{self, Agent};
 use crate::config::{Config, ConfiguredModel};
-use crate::event::{SessionEvent, Severity};
-use crate::ids::SessionId;
-use crate::message::{Entry, ModelRef};
+use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
+use crate::ids::{CallId, SessionId};
+use crate::message::{Entry, ModelRef, ToolStatus};
 use crate::ports::{Connection, Ports};
 use crate::registry::Registry;
 use crate::runner::{Grants, Seen};
@@ -26,8 +26,12 @@ pub(crate) struct Context {
     pub(crate) grants: Arc<Grants>,
     pub(crate) seen: Arc<Seen>,
     chosen: Mutex<Chosen>,
+    /// What the user is told when the session opens.
+    problems: Vec<String>,
     /// Notices that were given, so that none is given twice.
     told: Mutex<BTreeSet<String>>,
+    /// Calls that the client was told of and that have not ended.
+    open_calls: Mutex<BTreeMap<CallId, ToolCallView>>,
 }
 
 /// What a session is made of.
@@ -41,6 +45,8 @@ pub(crate) struct Parts {
     pub(crate) registry: Arc<Registry>,
     /// Stored already.
     pub(crate) entries: Vec<Entry>,
+    /// Rows of the store that could not be read (R2.5).
+    pub(crate) damaged: Vec<(i64, String)>,
 }
 
 /// `None`: what the configuration says.
@@ -52,7 +58,7 @@ struct Chosen {
 
 impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { id, facts, is_git, ports, connection, config, registry, entries } = parts;
+        let Parts { id, facts, is_git, ports, connection, config, registry, entries, damaged } = parts;
         let mut chosen = Chosen::default();
         let mut results = Vec::new();
         for entry in &entries {
@@ -66,6 +72,10 @@ impl Context {
             }
         }
         let seen = Arc::new(Seen::rebuild(results));
+        let damaged = damaged.into_iter().map(|(row, reason)| {
+            format!("Row {row} of the stored session could not be read and is left out of the conversation: {reason}")
+        });
+        let problems = config.problems.iter().map(ToString::to_string).chain(damaged).collect();
         let journal = Arc::new(Journal::new(id.clone(), Arc::clone(&ports.store), entries));
         Self {
             id,
@@ -79,31 +89,51 @@ impl Context {
             grants: Arc::default(),
             seen,
             chosen: Mutex::new(chosen),
+            problems,
             told: Mutex::default(),
+            open_calls: Mutex::default(),
         }
     }
 
     pub(crate) async fn emit(&self, event: SessionEvent) {
+        if let SessionEvent::ToolCall(view) | SessionEvent::ToolCallUpdate(view) = &event {
+            let mut open = lock(&self.open_calls);
+            if matches!(view.state, ToolCallState::Ended(_)) {
+                open.remove(&view.call);
+            } else {
+                open.insert(view.call.clone(), view.clone());
+            }
+        }
         self.connection.client.update(self.id.clone(), event).await;
+    }
+
+    /// After a turn, however it ended: no client shows a call as running for ever.
+    pub(crate) async fn end_open_calls(&self) {
+        let open = std::mem::take(&mut *lock(&self.open_calls));
+        for view in open.into_values() {
+            let state = ToolCallState::Ended(ToolStatus::Cancelled);
+            self.emit(SessionEvent::ToolCallUpdate(ToolCallView { state, ..view })).await;
+        }
     }
 
     /// Tells the user of each problem once.
     pub(crate) async fn warn(&self, problems: Vec<String>) {
         for text in problems {
-            let is_new = self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone());
+            let is_new = lock(&self.told).insert(text.clone());
             if is_new {
                 self.emit(SessionEvent::Notice { severity: Severity::Warning, text }).await;
             }
         }
     }
 
-    pub(crate) async fn warn_of_configuration(&self) {
-        self.warn(self.config.problems.iter().map(ToString::to_string).collect()).await;
+    /// Of what is wrong with the configuration and with what was stored.
+    pub(crate) async fn warn_at_opening(&self) {
+        self.warn(self.problems.clone()).await;
     }
 
     /// The agent in force: the one chosen, else the default, else any that can be talked to.
     pub(crate) fn agent(&self) -> Agent {
-        let chosen = self.lock().agent.clone();
+        let chosen = lock(&self.chosen).agent.clone();
         let named = chosen.as_deref().and_then(|name| self.selectable(name));
         named
             .or_else(|| self.selectable(&self.config.default_agent))
@@ -152,7 +182,7 @@ impl Context {
     }
 
     pub(crate) fn choose(&self, choice: &Choose) {
-        let mut chosen = self.lock();
+        let mut chosen = lock(&self.chosen);
         match choice {
             Choose::Agent(name) => chosen.agent = Some(name.clone()),
             Choose::Model(model) => chosen.model = Some(model.clone()),
@@ -160,7 +190,7 @@ impl Context {
     }
 
     fn model_of(&self, agent: &Agent) -> Option<ModelRef> {
-        let chosen = self.lock().model.clone();
+        let chosen = lock(&self.chosen).model.clone();
         chosen
             .or_else(|| agent.model.clone())
             .or_else(|| self.config.model.clone())
@@ -175,8 +205,9 @@ impl Context {
              \"models\": {{\"NAME\": {{}}}}}}}}}}\n\nNAME is the model's name as the server knows it."
         )
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Chosen> {
-        self.chosen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// A poisoned lock holds whole values: every change behind one is a single step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -85,6 +85,7 @@ impl<D: Disk> Files for DiskFiles<D> {
 pub struct MemoryStore {
     sessions: Mutex<BTreeMap<SessionId, (SessionMeta, Vec<Entry>)>>,
     broken: Mutex<Option<StoreError>>,
+    damaged: Mutex<Vec<(i64, String)>>,
     flushes: AtomicUsize,
     boundaries: Boundaries,
 }
@@ -106,6 +107,11 @@ impl MemoryStore {
     /// Every append fails with it, until it is `None` again.
     pub fn break_with(&self, error: Option<StoreError>) {
         *lock(&self.broken) = error;
+    }
+
+    /// A row of every session that cannot be read from now on, as `load` reports it.
+    pub fn damage(&self, row: i64, reason: &str) {
+        lock(&self.damaged).push((row, reason.to_owned()));
     }
 
     pub fn flushes(&self) -> usize {
@@ -148,9 +154,11 @@ impl Store for MemoryStore {
     fn load(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
         Box::pin(async move {
             match lock(&self.sessions).get(&session) {
-                Some((meta, entries)) => {
-                    Ok(StoredSession { meta: meta.clone(), entries: entries.clone(), damaged: Vec::new() })
-                }
+                Some((meta, entries)) => Ok(StoredSession {
+                    meta: meta.clone(),
+                    entries: entries.clone(),
+                    damaged: lock(&self.damaged).clone(),
+                }),
                 None => Err(StoreError::UnknownSession(session)),
             }
         })
