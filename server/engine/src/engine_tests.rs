@@ -58,7 +58,7 @@ async fn a_session_takes_its_configuration_from_files_and_tells_what_is_wrong_wi
 
 /// The whole of it in memory: real configuration, permission, runner and tools; only the model is played.
 #[tokio::test(start_paused = true)]
-async fn a_turn_with_the_built_in_tools_reads_writes_asks_and_plans() {
+async fn a_turn_with_the_built_in_tools_reads_edits_asks_and_plans() {
     let (model, mut player) = FakeModel::new();
     let world = World::new(model);
     world.disk.put(&path("/home/user/.config/copydesk/copydesk.jsonc"), CONFIG.replace("7", "[]"));
@@ -87,7 +87,7 @@ async fn a_turn_with_the_built_in_tools_reads_writes_asks_and_plans() {
             .iter()
             .any(|entry| matches!(entry, Entry::Todos { todos } if todos.len() == 1))
     );
-    reply.call("3", "write", r#"{"filePath": "src/a.txt", "content": "one\nthree\n"}"#);
+    reply.call("3", "edit", r#"{"filePath": "src/a.txt", "oldString": "two", "newString": "three"}"#);
     reply.call("4", "bash", r#"{"command": "echo done", "description": "say so"}"#);
     reply.finish(Finish::ToolCalls);
     for _ in 0..2 {
