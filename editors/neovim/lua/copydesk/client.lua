@@ -334,6 +334,8 @@ function start()
     root_dir = state.root,
     settings = options.settings,
     capabilities = {
+      -- Neovim takes them, and does not say so.
+      workspace = { workspaceEdit = { documentChanges = true } },
       experimental = {
         copydesk = {
           protocol = M.PROTOCOL,
