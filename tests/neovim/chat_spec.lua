@@ -93,12 +93,12 @@ function tests.streamed_text_tool_calls_diffs_and_plan_are_shown()
       return vim.api.nvim_win_call(window, function()
         local fence, diff = vim.fn.search('^````text'), vim.fn.search('^```diff')
         return {
-          vim.fn.foldclosed(fence) == fence, vim.fn.foldclosed(diff), vim.bo[buffer].modifiable, vim.bo[buffer].filetype,
+          vim.fn.foldtextresult(fence), vim.fn.foldtextresult(vim.fn.search('^> Thinking')), vim.fn.foldclosed(diff), vim.bo[buffer].modifiable, vim.bo[buffer].filetype,
           vim.treesitter.highlighter.active[buffer] ~= nil,
         }
       end)
     ]]),
-      { true, -1, false, 'copydesk', true },
+      { '    + 2 lines of output', '> Thinking (2 lines)', -1, false, 'copydesk', true },
       'output is folded, diffs are not'
     )
   end)

@@ -466,15 +466,21 @@ function M.foldexpr(line)
   return state.levels[line or vim.v.lnum] or 0
 end
 
+---@param count integer
+---@return string
+local function plural(count)
+  return count == 1 and '1 line' or count .. ' lines'
+end
+
 --- For 'foldtext'.
 ---@return string
 function M.foldtext()
   local first = vim.fn.getline(vim.v.foldstart)
-  local count = vim.v.foldend - vim.v.foldstart + 1
+  local count = vim.v.foldend - vim.v.foldstart
   if vim.startswith(first, '`') then
-    return ('    +%d lines of output'):format(count - 2)
+    return ('    + %s of output'):format(plural(count - 1))
   end
-  return ('%s (%d lines)'):format(first, count - 1)
+  return ('%s (%s)'):format(first, plural(count))
 end
 
 --- For 'winbar'.
@@ -488,7 +494,8 @@ end
 local function dress(window)
   local options = {
     breakindent = true,
-    conceallevel = 2,
+    -- Markdown's concealing hides the marks of tool calls, and fences with the folds that begin on them.
+    conceallevel = 0,
     foldenable = true,
     foldexpr = "v:lua.require'copydesk.chat'.foldexpr()",
     foldlevel = 0,
