@@ -83,18 +83,24 @@ pub fn find_edit(text: &Rope, replacement: Replacement<'_>) -> Result<Matched, M
         None => search.exact()?,
     };
     let found = match found {
-        Some(found) => found,
-        None => match search.relaxed()? {
-            Some(found) => found,
-            None => {
-                return Err(match stages::in_place(&file, &lines, &new_lf) {
-                    Some(line) => MatchError::AlreadyInPlace { line },
-                    None => MatchError::NotFound { nearest: near_miss::nearest(&file, &lines, old) },
-                });
-            }
-        },
+        Some(found) => Some(found),
+        None => search.relaxed()?,
     };
-    finished(text, &file, found)
+    match found {
+        Some(found) => finished(text, &file, found),
+        None => Err(missed(&search, old)),
+    }
+}
+
+/// `old` is as the model sent it.
+fn missed(search: &Search<'_>, old: &str) -> MatchError {
+    let nearest = near_miss::nearest(search.file, search.lines, old);
+    // Lines that stand elsewhere are better evidence than a new text that stands somewhere.
+    let place = nearest.as_ref().filter(|_| search.old.trim().contains('\n'));
+    match stages::in_place(search.file, search.lines, search.new, place) {
+        Some(line) => MatchError::AlreadyInPlace { line },
+        None => MatchError::NotFound { nearest },
+    }
 }
 
 /// An empty file has no text to replace.

@@ -43,3 +43,16 @@ pub(super) fn plain(char: char) -> char {
     }
     LOOK_ALIKES.iter().find(|(_, other)| *other == char).map_or(char, |(plain, _)| *plain)
 }
+
+/// The look-alikes of `file` that stand where `old` has others, by code points; both are equal but for those and white space.
+pub(super) fn taken(old: &str, file: &str) -> Vec<String> {
+    let visible = |text: &str| text.chars().filter(|char| !char.is_whitespace()).collect::<Vec<_>>();
+    let mut taken = Vec::new();
+    for (old, file) in visible(old).into_iter().zip(visible(file)).filter(|(old, file)| old != file) {
+        let named = format!("U+{:04X} for U+{:04X}", u32::from(file), u32::from(old));
+        if !taken.contains(&named) {
+            taken.push(named);
+        }
+    }
+    taken
+}

@@ -10,7 +10,7 @@ use super::escapes::{Escapes, literal_line_break, unescaped};
 use super::indent::indent;
 use super::lf::{LfText, Lines};
 use super::look_alikes::plain;
-use super::near_miss::unclear_indentation;
+use super::near_miss::{NearMiss, unclear_indentation};
 use super::rewrite::{Window, within};
 use super::windows::{Fold, windows};
 use crate::edit::{EditSet, TextEdit};
@@ -45,10 +45,11 @@ impl Search<'_> {
         let text = self.file.text.as_bytes();
         let mut starts: Vec<usize> = memmem::find_iter(text, self.old.as_bytes()).collect();
         if let [only] = starts[..]
-            && let Some(next) = memmem::find(&text[only + 1..], self.old.as_bytes())
             && !self.replace_all
         {
-            starts.push(only + 1 + next);
+            // One that overlaps it starts before its end.
+            let end = text.len().min(only + 2 * self.old.len() - 1);
+            starts.extend(memmem::find(&text[only + 1..end], self.old.as_bytes()).map(|next| only + 1 + next));
         }
         self.exact_at(&starts)
     }
@@ -120,7 +121,9 @@ impl Search<'_> {
                     nearest: Some(unclear_indentation(self.lines, *start, &old, unclear.line)),
                 })?);
             }
-            let warnings = std::iter::once(fold.warning().to_owned()).chain(self.literal_line_break()).collect();
+            let file = (0..old.len()).map(|index| self.lines.line(first + index));
+            let warning = fold.warning(old.iter().copied().zip(file));
+            let warnings = std::iter::once(warning).chain(self.literal_line_break()).collect();
             return Ok(Some(Found { edits, replacements: starts.len(), warnings, line: *first }));
         }
         Ok(None)
@@ -149,7 +152,9 @@ impl Search<'_> {
         let Some((first, ..)) = spans.first().copied() else { return Ok(None) };
         self.only(spans.len(), || spans.iter().map(|(line, ..)| *line).collect())?;
         let edits = spans.iter().flat_map(|(_, at, file)| within(old.trim(), file, new, *at)).collect();
-        let warning = Fold::LookAlikes.warning().to_owned();
+        let spaced = spans.iter().all(|(.., file)| Fold::SpaceWithin.apply(file) == Fold::SpaceWithin.apply(old));
+        let fold = if spaced { Fold::SpaceWithin } else { Fold::LookAlikes };
+        let warning = fold.warning(spans.iter().map(|(.., file)| (old, *file)));
         let warnings = std::iter::once(warning).chain(self.literal_line_break()).collect();
         Ok(Some(Found { edits, replacements: spans.len(), warnings, line: first }))
     }
@@ -230,14 +235,18 @@ impl Search<'_> {
     }
 }
 
-/// The one-based line at which `new` stands, as whole words and with a letter or digit in it.
-pub(super) fn in_place(file: &LfText<'_>, lines: &Lines<'_>, new: &str) -> Option<usize> {
+/// The one-based line at which `new` stands, as whole words and with a letter or digit in it. Only at `place`, the nearest to the old text, where one is given.
+pub(super) fn in_place(file: &LfText<'_>, lines: &Lines<'_>, new: &str, place: Option<&NearMiss>) -> Option<usize> {
     let new = new.trim_matches('\n');
     if !new.contains(char::is_alphanumeric) {
         return None;
     }
-    let mut starts = memmem::find_iter(file.text.as_bytes(), new.as_bytes());
-    starts.find(|start| stands_at(&file.text, *start..start + new.len(), new)).map(|start| lines.at(start) + 1)
+    let stands = |start: &usize| stands_at(&file.text, *start..start + new.len(), new);
+    let starts = memmem::find_iter(file.text.as_bytes(), new.as_bytes()).filter(stands);
+    let mut spans = starts.map(|start| (lines.at(start) + 1, lines.at(start + new.len() - 1) + 1));
+    spans
+        .find(|(first, last)| place.is_none_or(|near| *first <= near.last_line && near.first_line <= *last))
+        .map(|(first, _)| first)
 }
 
 /// Whether `new` stands there, cut off from words around it.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::lf::Lines;
-use super::look_alikes::folded;
+use super::look_alikes::{folded, taken};
 
 /// What a stage overlooks, line by line. Of each kind the later overlook more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,15 +30,26 @@ impl Fold {
         }
     }
 
-    pub(super) fn warning(self) -> &'static str {
+    /// What the model is told of a place that was found so: of its lines, old and of the file.
+    pub(super) fn warning<'a>(self, pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
         match self {
-            Self::TrailingSpace => "white space at the ends of lines differs from the old text; the file's was kept",
-            Self::SpaceAround => {
-                "the indentation differs from the old text; the file's was kept and the new text follows it"
+            Self::TrailingSpace => {
+                "white space at the ends of lines differs from the old text; the file's was kept".into()
             }
-            Self::SpaceWithin => "white space differs from the old text; the file's was kept outside of the change",
+            Self::SpaceAround => {
+                "the indentation differs from the old text; the file's was kept and the new text follows it".into()
+            }
+            Self::SpaceWithin => {
+                "white space differs from the old text; the file's was kept outside of the change".into()
+            }
             Self::LookAlikes => {
-                "the file has other characters that look like those of the old text; they were kept outside of the change"
+                let mut all: Vec<String> = pairs.flat_map(|(old, file)| taken(old, file)).collect();
+                all.sort_unstable();
+                all.dedup();
+                format!(
+                    "the file has characters that look like those of the old text ({}); they were kept outside of the change",
+                    all.join(", ")
+                )
             }
         }
     }
