@@ -132,3 +132,8 @@ fn not_found(base: &Snapshot, nearest: Option<NearMiss>, ctx: &ToolContext) -> T
     let quote = miss.into_iter().chain([place]).collect::<Vec<_>>().join("\n");
     ToolError::Quote { text, quote, seen }
 }
+
+#[cfg(test)]
+#[path = "edit_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod tests;
