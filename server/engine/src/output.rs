@@ -99,3 +99,23 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 fn ceil_boundary(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, lines: usize, bytes: usize, first: &str, last: &str) {
+        let limits = Limits { lines, bytes };
+        assert_eq!((head(text, limits), tail(text, limits)), (first, last), "{text:?} {limits:?}");
+    }
+
+    #[test]
+    fn keeps_whole_lines_and_cuts_only_one_that_is_too_long() {
+        check("a\nb\nc\n", 2, 100, "a\nb\n", "b\nc\n");
+        check("aa\nbb\ncc", 9, 5, "aa\n", "bb\ncc");
+        check("aa\nbb\ncc", 9, 4, "aa\n", "cc");
+        check("\u{1f680}\u{1f680}", 9, 5, "\u{1f680}", "\u{1f680}");
+        check("", 9, 5, "", "");
+        check("a\n", 9, 5, "a\n", "a\n");
+    }
+}

@@ -73,7 +73,10 @@ impl Runner {
         }
         match gate {
             Gate::Parallel => Err(ToolError::Cancelled.into()),
-            Gate::Exclusive => timeout(WIND_DOWN, work).await.unwrap_or(Err(ToolError::Cancelled.into())),
+            Gate::Exclusive => timeout(WIND_DOWN, work).await.unwrap_or_else(|_| {
+                let text = "Cancelled by the user while it was being done: look how things stand before the next step.";
+                Err(ToolError::Interrupted(text.to_owned()).into())
+            }),
         }
     }
 

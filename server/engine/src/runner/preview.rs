@@ -42,9 +42,9 @@ pub(super) fn diffs(preview: &Preview) -> Vec<FileDiff> {
 fn hunks(diff: &FileDiff) -> (bool, bool, Vec<String>) {
     let rope = |text: &Option<String>| text.as_deref().map(Rope::from).unwrap_or_default();
     let unified = diff::unified("", &rope(&diff.before), &rope(&diff.after), 0);
-    let is_header = |line: &str| line.starts_with("@@") || line.starts_with("--- ") || line.starts_with("+++ ");
+    let names_file = |line: &str| line.starts_with("--- ") || line.starts_with("+++ ");
     let lines = unified.lines().enumerate();
     // Only the first two lines name the file: further ones that look so are text.
-    let lines = lines.filter(|(index, line)| !(*index < 2 && is_header(line)) && !line.starts_with("@@"));
+    let lines = lines.filter(|(index, line)| !(line.starts_with("@@") || *index < 2 && names_file(line)));
     (diff.before.is_some(), diff.after.is_some(), lines.map(|(_, line)| line.to_owned()).collect())
 }

@@ -101,9 +101,7 @@ fn unmatched(base: &Snapshot, error: MatchError, ctx: &ToolContext) -> ToolError
             tell("`oldString` is empty, but the file exists and has text. Give the text to replace, or use `write` to replace the file.".to_owned())
         }
         MatchError::NoChange => tell("`oldString` and `newString` are identical.".to_owned()),
-        MatchError::NoChangeAfterLineEndings => {
-            tell(format!("{error} (`oldString` and `newString` differ in nothing else).", error = MatchError::NoChangeAfterLineEndings))
-        }
+        MatchError::NoChangeAfterLineEndings => tell(format!("{error}.")),
         MatchError::AlreadyInPlace { line } => {
             tell(format!("no change is needed, the new text is already in place at line {line}."))
         }

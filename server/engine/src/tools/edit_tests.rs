@@ -141,7 +141,7 @@ async fn c03_an_edit_of_line_endings_alone_changes_them_or_says_that_it_does_not
     match outcome.result.status {
         ToolStatus::Completed => assert_eq!(bench.text("/w/a"), "a\nb"),
         _ => {
-            assert!(outcome.result.text.contains("line endings"), "{}", outcome.result.text);
+            assert!(outcome.result.text.contains("line-ending normalisation"), "{}", outcome.result.text);
             assert_eq!(bench.text("/w/a"), "a\r\nb");
         }
     }

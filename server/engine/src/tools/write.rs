@@ -110,5 +110,4 @@ fn with_endings_of<'a>(old: &str, content: &'a str) -> Cow<'a, str> {
 
 #[cfg(test)]
 #[path = "write_tests.rs"]
-#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;

@@ -18,11 +18,18 @@ use crate::tool::{CommitError, ToolError};
 pub(super) struct DiskEdit {
     pub(super) path: AbsPath,
     pub(super) key: DocKey,
-    /// Text and bytes; `None` for a new file.
-    pub(super) before: Option<(Rope, Vec<u8>)>,
+    /// `None` for a new file.
+    pub(super) before: Option<OnDisk>,
     after: Rope,
     pub(super) bytes: Vec<u8>,
     edits: EditSet,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct OnDisk {
+    pub(super) text: Rope,
+    pub(super) encoding: TextEncoding,
+    bytes: ContentHash,
 }
 
 impl View {
@@ -101,13 +108,11 @@ impl View {
             (Source::Open { uri, version }, Source::Open { .. }) => {
                 Ok(Checked::Open(OpenEdit { path: base.path, key: now.key, uri, version, base: now.text, edits }))
             }
-            (Source::Disk { encoding, .. }, Source::Disk { .. }) => {
+            (Source::Disk { encoding, bytes }, Source::Disk { .. }) => {
                 let after = edits.apply(&now.text).map_err(|error| ToolError::Tell(error.to_string()))?;
-                // Encoding is lossless both ways, so the bytes need not be read again.
-                let before = encode_rope(&now.text, encoding);
-                let bytes = encode_rope(&after, encoding);
-                let before = Some((now.text, before));
-                Ok(Checked::Disk(DiskEdit { path: base.path, key: now.key, before, after, bytes, edits }))
+                let new = encode(&after.to_string(), encoding);
+                let before = Some(OnDisk { text: now.text, encoding, bytes });
+                Ok(Checked::Disk(DiskEdit { path: base.path, key: now.key, before, after, bytes: new, edits }))
             }
             (Source::Open { .. }, Source::Disk { .. }) | (Source::Disk { .. }, Source::Open { .. }) => Err(moved()),
         }
@@ -165,7 +170,7 @@ enum Checked {
 impl DiskEdit {
     fn expected(&self) -> Expected {
         match &self.before {
-            Some((_, bytes)) => Expected::Bytes(ContentHash::of(bytes)),
+            Some(before) => Expected::Bytes(before.bytes),
             None => Expected::Absent,
         }
     }
@@ -174,7 +179,7 @@ impl DiskEdit {
         Applied {
             path: self.path.clone(),
             key: self.key.clone(),
-            before: self.before.as_ref().map(|(text, _)| text.clone()),
+            before: self.before.as_ref().map(|before| before.text.clone()),
             after: self.after.clone(),
             open: None,
         }
@@ -187,8 +192,4 @@ fn tell(reason: &str, states: &[String], untouched: &[DiskEdit]) -> CommitError 
     let states = if states.is_empty() { String::new() } else { format!("\n{}", states.join("\n")) };
     ToolError::Tell(format!("{reason}. Nothing of this call stays in force unless it is listed as such; read the file before the next try.{states}"))
         .into()
-}
-
-fn encode_rope(text: &Rope, encoding: TextEncoding) -> Vec<u8> {
-    encode(&text.to_string(), encoding)
 }

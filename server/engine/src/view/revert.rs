@@ -2,6 +2,7 @@
 
 use copydesk_workspace::disk::Expected;
 use copydesk_workspace::edit::EditSet;
+use copydesk_workspace::encoding::encode;
 use copydesk_workspace::hash::ContentHash;
 
 use super::View;
@@ -25,7 +26,11 @@ impl View {
         let ours = ContentHash::of(&edit.bytes);
         let path = edit.key.path().clone();
         let done = match &edit.before {
-            Some((_, bytes)) => self.files.write_real(path, bytes.clone(), Expected::Bytes(ours)).await,
+            Some(before) => {
+                // What was read is written again byte for byte.
+                let bytes = encode(&before.text.to_string(), before.encoding);
+                self.files.write_real(path, bytes, Expected::Bytes(ours)).await
+            }
             None => self.files.remove(path, ours).await,
         };
         done.map_err(|error| error.to_string())
