@@ -1,6 +1,7 @@
 //! The harness of the end-to-end tests.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a harness that cannot go on fails the test")]
+#![allow(clippy::disallowed_methods, reason = "a harness starts programs and makes folders")]
 
 pub mod daemon;
 pub mod fake_editor;

@@ -1,5 +1,6 @@
 //! The one binary of the end-to-end tests: a module for each door that they come in by.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::disallowed_methods, reason = "tests start programs and make folders")]
 
 #[path = "all/neovim.rs"]
 mod neovim;

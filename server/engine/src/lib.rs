@@ -1,6 +1,7 @@
 //! The agent: messages, sessions, the run loop, tools, permission, configuration, and the ports through which it meets the world.
 //!
 //! Pure but async: no HTTP, no database, no LSP or ACP, no `std::fs`, no processes, no clock of its own.
+#![deny(clippy::disallowed_methods)]
 
 pub mod agent;
 pub mod config;

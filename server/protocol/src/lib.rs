@@ -1,4 +1,5 @@
 //! Our words on the wire, and the one JSON-RPC peer. Nothing here knows what a session, a tool or a document is for.
+#![deny(clippy::disallowed_methods)]
 
 pub mod additions;
 pub mod methods;

@@ -1,4 +1,4 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests, which compare committed files")]
 //! The committed outputs are those of the code. `UPDATE_GENERATED=1` writes them.
 
 use std::path::{Path, PathBuf};

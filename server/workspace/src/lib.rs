@@ -1,6 +1,7 @@
 //! Text and files as the agent sees them: pure values and functions, with no tokio and no IO.
 //!
 //! Whatever touches the outside does so through the [`disk::Disk`] trait, which `adapters` implements.
+#![deny(clippy::disallowed_methods)]
 
 pub mod change_log;
 pub mod diff;

@@ -1,2 +1,76 @@
-//! Tasks.
-fn main() {}
+//! The tasks of the repository: `cargo xtask --help`. A tool for those who build, no part of the daemon.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks by printing")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "it runs programs and reads the repository: nothing here is behind a port"
+)]
+
+mod arrows;
+mod bench;
+mod command;
+mod fuzz;
+mod test;
+mod tidy;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", about = "Tasks of the Copydesk repository", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Install what the tests need, then check the format, the lints and the house rules, build, and run all tests
+    Test,
+    /// Write the generated files anew: `schemas/` and the tables of `docs/`
+    Schemas,
+    /// Check the house rules: the shape of files, and which crate must not depend on which
+    Tidy,
+    /// Fuzz one target of `fuzz/` (needs a nightly toolchain)
+    Fuzz {
+        target: String,
+        /// How long, in seconds
+        #[arg(default_value_t = 60)]
+        seconds: u64,
+    },
+    /// Measure the start and the idle memory of the release build against their bars
+    Bench {
+        /// A built program to measure in place of the release build
+        #[arg(long)]
+        binary: Option<PathBuf>,
+        /// Starts; the median counts
+        #[arg(long, default_value_t = 25)]
+        runs: usize,
+    },
+}
+
+fn main() -> ExitCode {
+    let root = command::root();
+    let done = match Cli::parse().task {
+        Task::Test => test::run(&root),
+        Task::Schemas => test::schemas(&root),
+        Task::Tidy => report(tidy::problems(&root), arrows::problems(&root)),
+        Task::Fuzz { target, seconds } => fuzz::run(&root, &target, Duration::from_secs(seconds)),
+        Task::Bench { binary, runs } => bench::run(&root, binary, runs),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn report(files: Vec<String>, arrows: Result<Vec<String>, String>) -> Result<(), String> {
+    let problems: Vec<String> = files.into_iter().chain(arrows?).collect();
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+}

