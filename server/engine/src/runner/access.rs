@@ -92,7 +92,14 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
             Access::Session { permission } => resolved.needs.push(of_session(permission)),
         }
     }
-    resolved.needs.dedup();
+    let mut known = Vec::new();
+    resolved.needs.retain(|need| {
+        let is_new = !known.contains(need);
+        if is_new {
+            known.push(need.clone());
+        }
+        is_new
+    });
     if !is_command {
         resolved.scope = Scope::Paths(granted);
     }

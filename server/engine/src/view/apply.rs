@@ -2,6 +2,7 @@
 
 use copydesk_workspace::change_log::{Author, LoggedEdit};
 use copydesk_workspace::disk::{DiskError, Expected};
+use copydesk_workspace::document::Document;
 use copydesk_workspace::edit::EditSet;
 use copydesk_workspace::encoding::{TextEncoding, encode};
 use copydesk_workspace::hash::ContentHash;
@@ -98,23 +99,31 @@ impl View {
         }
     }
 
+    /// Compares with what is there now, cheaply: a large text is neither decoded nor hashed again.
     async fn check_modify(&self, base: Snapshot, edits: EditSet) -> Result<Checked, CommitError> {
         let moved = || CommitError::BaseMoved(format!("{} was changed by somebody else", base.path));
-        let now = self.snapshot(&base.path).await.map_err(ToolError::from)?;
-        if now.key != base.key || now.hash != base.hash {
+        let key = self.key(&base.path).await.map_err(ToolError::from)?;
+        if key != base.key {
             return Err(moved());
         }
-        match (now.source, &base.source) {
-            (Source::Open { uri, version }, Source::Open { .. }) => {
-                Ok(Checked::Open(OpenEdit { path: base.path, key: now.key, uri, version, base: now.text, edits }))
+        match (self.overlay.get(&key), &base.source) {
+            (Some(now), Source::Open { .. }) if now.text == base.text => {
+                let Document { uri, version, text, .. } = now;
+                Ok(Checked::Open(OpenEdit { path: base.path, key, uri, version, base: text, edits }))
             }
-            (Source::Disk { encoding, bytes }, Source::Disk { .. }) => {
-                let after = edits.apply(&now.text).map_err(|error| ToolError::Tell(error.to_string()))?;
+            (None, Source::Disk { encoding, bytes }) => {
+                let (encoding, bytes) = (*encoding, *bytes);
+                match self.files.read(key.path().clone()).await {
+                    Ok(now) if ContentHash::of(&now) == bytes => {}
+                    Ok(_) | Err(DiskError::NotFound(_)) => return Err(moved()),
+                    Err(error) => return Err(ToolError::Tell(error.to_string()).into()),
+                }
+                let after = edits.apply(&base.text).map_err(|error| ToolError::Tell(error.to_string()))?;
                 let new = encode(&after.to_string(), encoding);
-                let before = Some(OnDisk { text: now.text, encoding, bytes });
-                Ok(Checked::Disk(DiskEdit { path: base.path, key: now.key, before, after, bytes: new, edits }))
+                let before = Some(OnDisk { text: base.text, encoding, bytes });
+                Ok(Checked::Disk(DiskEdit { path: base.path, key, before, after, bytes: new, edits }))
             }
-            (Source::Open { .. }, Source::Disk { .. }) | (Source::Disk { .. }, Source::Open { .. }) => Err(moved()),
+            (Some(_), Source::Open { .. } | Source::Disk { .. }) | (None, Source::Open { .. }) => Err(moved()),
         }
     }
 

@@ -75,9 +75,15 @@ impl View {
         let announced = Announced::new(&self.overlay, batch, label);
         let documents = batch.iter().map(OpenEdit::request).collect();
         let request = ApplyRequest { label: label.to_owned(), documents };
+        let apply = self.editor.apply(request);
+        tokio::pin!(apply);
         let answer = tokio::select! {
-            answer = timeout(ANSWERED_WITHIN, self.editor.apply(request)) => answer.unwrap_or(Err(EditorError::Gone)),
-            () = announced.arrived() => Ok(()),
+            answer = timeout(ANSWERED_WITHIN, &mut apply) => answer.unwrap_or(Err(EditorError::Gone)),
+            () = announced.arrived() => {
+                // The change may overtake the answer. That is waited for too, as a request that is dropped may be cancelled.
+                let _ = timeout(SHOWN_WITHIN, apply).await;
+                Ok(())
+            }
         };
         if answer.is_ok() {
             // Whether it came in time is seen below.
