@@ -25,7 +25,7 @@ use super::peer::{CancelDialect, Peer, Shared};
 pub const MAX_PENDING: usize = 16_384;
 
 /// How long requests may go on by themselves after the input has ended: what was piped in is answered.
-const FINISH: Duration = Duration::from_millis(200);
+const FINISH: Duration = Duration::from_millis(100);
 /// How long they may wind down once their cancellation has fired.
 const WIND_DOWN: Duration = Duration::from_millis(200);
 /// How long they may take once no answer will come any more, and how long dropped futures may take to be gone.
@@ -55,7 +55,7 @@ pub enum End {
     WriteFailed,
 }
 
-/// Runs the connection to its end, within 700 ms of whatever ends it: then the handler's futures are cancelled, requests of ours that wait get
+/// Runs the connection to its end, within 600 ms of whatever ends it: then the handler's futures are cancelled, requests of ours that wait get
 /// [`CallError::Closed`](super::CallError::Closed), and what is queued is written if the other side still reads. Must run inside of a tokio runtime.
 pub async fn serve(
     reader: Box<dyn AsyncRead + Send + Unpin>,
