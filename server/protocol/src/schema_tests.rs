@@ -1,12 +1,12 @@
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests, which compare committed files")]
-//! The committed outputs are those of the code. `UPDATE_GENERATED=1` writes them.
+//! The committed outputs are those of the code. `cargo xtask schemas` writes them: it runs these tests with `UPDATE_GENERATED=1`.
 
 use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::methods;
 
-const HOW: &str = "run `UPDATE_GENERATED=1 cargo test -p copydesk-protocol generated`";
+const HOW: &str = "run `cargo xtask schemas`";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
