@@ -430,36 +430,59 @@ async fn c30_another_content_is_asked_again() {
 
 // Order, ends, faults.
 
+/// The calls run beside each other, the first is asked, and answered when the others had all the time to overtake it.
+async fn in_one_step(bench: &Bench, calls: [(&'static str, Value); 3]) -> Vec<CallOutcome> {
+    let runner = bench.runner();
+    let ids = ["call_1", "call_2", "call_3"];
+    let runs = ids.into_iter().zip(calls).map(|(id, (name, input))| runner.run(call(id, name, &input.to_string())));
+    let answer = async {
+        let ask = bench.client.next_ask().await;
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        ask.select(OptionKind::AllowAlways, None);
+    };
+    let (outcomes, ()) = tokio::join!(futures::future::join_all(runs), answer);
+    for outcome in &outcomes {
+        assert_eq!(outcome.result.status, ToolStatus::Completed, "{}", outcome.result.text);
+    }
+    outcomes
+}
+
+fn write_new(text: &str) -> (&'static str, Value) {
+    ("write", json!({"filePath": "new", "content": text}))
+}
+
 #[tokio::test]
 async fn calls_of_one_step_take_effect_in_their_order() {
-    let bench = Bench::trusting().rule("bash", "*", Verdict::Allow);
-    let runner = bench.runner();
+    let bench = Bench::new().rule("bash", "*", Verdict::Allow);
     bench.shell.will(|disk| {
         use copydesk_workspace::disk::Disk;
         let text = disk.read(&path("/w/new")).map_or("nothing".to_owned(), |bytes| String::from_utf8(bytes).unwrap());
         crate::workbench::printed(&text)
     });
-    let (written, read, ran) = tokio::join!(
-        runner.run(call("call_1", "write", r#"{"filePath":"new","content":"fresh\n"}"#)),
-        runner.run(call("call_2", "read", r#"{"filePath":"new"}"#)),
-        runner.run(call("call_3", "bash", r#"{"command":"cat new"}"#)),
-    );
-    assert_eq!(written.result.status, ToolStatus::Completed, "{}", written.result.text);
-    assert!(read.result.text.contains("1: fresh"), "{}", read.result.text);
-    assert!(ran.result.text.starts_with("fresh"), "{}", ran.result.text);
+    let calls = [write_new("fresh\n"), ("read", json!({"filePath": "new"})), ("bash", json!({"command": "cat new"}))];
+    let outcomes = in_one_step(&bench, calls).await;
+    assert!(outcomes[1].result.text.contains("1: fresh"), "{}", outcomes[1].result.text);
+    assert!(outcomes[2].result.text.starts_with("fresh"), "{}", outcomes[2].result.text);
 }
 
 #[tokio::test]
 async fn what_fails_beside_an_earlier_call_is_tried_after_it() {
-    let bench = Bench::trusting();
-    let runner = bench.runner();
-    let (first, second) = tokio::join!(
-        runner.run(call("call_1", "write", r#"{"filePath":"new","content":"fresh\n"}"#)),
-        runner.run(call("call_2", "write", r#"{"filePath":"new","content":"fresher\n"}"#)),
-    );
-    assert_eq!(first.result.status, ToolStatus::Completed, "{}", first.result.text);
-    assert_eq!(second.result.status, ToolStatus::Completed, "{}", second.result.text);
-    assert_eq!(bench.text("/w/new"), "fresher\n");
+    let bench = Bench::new();
+    let edit = ("edit", json!({"filePath": "new", "oldString": "fresh", "newString": "fresher"}));
+    let calls = [write_new("fresh\n"), edit, ("read", json!({"filePath": "new"}))];
+    let outcomes = in_one_step(&bench, calls).await;
+    assert!(outcomes[2].result.text.contains("1: fresher"), "{}", outcomes[2].result.text);
+}
+
+#[tokio::test]
+async fn two_prepared_changes_of_one_file_come_one_after_the_other() {
+    let bench = Bench::new();
+    let calls = [write_new("fresh\n"), write_new("fresher\n"), ("read", json!({"filePath": "new"}))];
+    let outcomes = in_one_step(&bench, calls).await;
+    assert_eq!(outcomes[1].result.text, "Changed new: 1 line added, 1 removed.");
+    assert!(outcomes[2].result.text.contains("1: fresher"), "{}", outcomes[2].result.text);
 }
 
 #[tokio::test]
