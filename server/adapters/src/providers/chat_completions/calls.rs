@@ -34,9 +34,15 @@ impl Calls {
         self.slots.is_empty()
     }
 
-    /// Each call's arguments are JSON.
+    /// Nothing is missing, if this was all.
     pub(super) fn whole(&self) -> bool {
         self.slots.iter().all(|slot| !slot.name.is_empty() && (slot.blank() || slot.complete()))
+    }
+
+    /// Nothing is missing, as the calls themselves show: a call without arguments may be one whose arguments were still to come.
+    pub(super) fn evidently_whole(&self) -> bool {
+        let closed = |slot: &Slot| !slot.name.is_empty() && slot.arguments.trim_end().ends_with('}') && slot.complete();
+        !self.is_empty() && self.slots.iter().all(closed)
     }
 
     /// The fragments of one `tool_calls` list, with the progress that they make.

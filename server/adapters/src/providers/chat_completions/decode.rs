@@ -78,8 +78,9 @@ impl Decoder {
         let anything = self.content || !self.calls.is_empty();
         let whole = match &self.reason {
             Some(_) => true,
-            // Only calls show by themselves whether they are whole; a text may end anywhere.
-            None => anything && self.calls.whole() && (self.done || !self.calls.is_empty()),
+            None if self.done => anything && self.calls.whole(),
+            // A text may end anywhere.
+            None => self.calls.evidently_whole(),
         };
         if !whole {
             return Err(DecodeError::EndedEarly);

@@ -337,7 +337,9 @@ fn r14_4_a_call_that_the_limit_cut_is_told_with_its_finish() {
 fn r14_4_a_stream_that_ends_early_is_no_answer() {
     let text = delta(json!({"content": "Half a sen"}));
     let cut = fragments(json!([{"index": 0, "id": "a", "function": {"name": "write", "arguments": "{\"path\":"}}]));
-    let cases: [&[&str]; 7] = [
+    let begun = fragments(json!([{"index": 0, "id": "a", "function": {"name": "list", "arguments": ""}}]));
+    let number = fragments(json!([{"index": 0, "id": "a", "function": {"name": "list", "arguments": "1"}}]));
+    let cases: [&[&str]; 9] = [
         &[],
         &["[DONE]"],
         &[&text],
@@ -345,10 +347,13 @@ fn r14_4_a_stream_that_ends_early_is_no_answer() {
         &[&cut, "[DONE]"],
         &[&text, &cut],
         &[&delta(json!({"role": "assistant"}))],
+        &[&begun],
+        &[&number],
     ];
     for data in cases {
         assert_eq!(run(data), Err(DecodeError::EndedEarly), "{data:?}");
     }
+    assert_eq!(told(&[&begun, "[DONE]"]).calls[0].2, "{}");
     // Calls show by themselves that they are whole.
     let whole = fragments(json!([{"index": 0, "id": "a", "function": {"name": "list", "arguments": "{}"}}]));
     assert_eq!(told(&[&text, &whole]).finish, Some(Finish::ToolCalls));
