@@ -234,6 +234,18 @@ async fn c23_a_late_failure_takes_the_rest_back_and_says_how_each_file_stands() 
 }
 
 #[tokio::test]
+async fn r6_2_a_file_that_the_editor_opens_meanwhile_is_not_written_behind_it() {
+    let bench = Bench::new();
+    let edits = batch(&bench).await;
+    let (overlay, document) = (bench.overlay.clone(), bench.document("/w/b", 1, "b one\n"));
+    bench.editor.will(Act::ApplyAnd(Box::new(move || overlay.open(document))));
+    let text = told(apply(&bench, edits).await);
+    assert!(text.starts_with("/w/b was changed by another program."), "{text}");
+    assert_eq!((bench.text("/w/b").as_str(), bench.text("/w/c").as_str()), ("b one\n", "c one\n"));
+    assert_eq!((bench.buffer("/w/a").as_str(), bench.buffer("/w/b").as_str()), ("a one\n", "b one\n"));
+}
+
+#[tokio::test]
 async fn c23_nothing_is_written_when_one_base_has_moved() {
     let bench = Bench::new();
     let edits = batch(&bench).await;

@@ -45,6 +45,8 @@ pub(crate) enum Act {
     TypeAndRefuse(Typing),
     /// Applies, and somebody types before the change is told.
     ApplyAndType(Typing),
+    /// Applies, and does something else of its own.
+    ApplyAnd(Box<dyn FnOnce() + Send>),
 }
 
 /// Inserts a text at a byte of a file's document.
@@ -134,6 +136,7 @@ impl Editor for BenchEditor {
                     refused
                 }
                 Some(Act::ApplyAndType(typing)) => self.applies(&request, Some(&typing)),
+                Some(Act::ApplyAnd(act)) => self.applies(&request, None).inspect(|()| act()),
             }
         })
     }
@@ -361,19 +364,24 @@ impl Bench {
 
     /// Opens the file with a text that may differ from the disk's; answers its URI.
     pub(crate) fn open(&self, file: &str, version: i32, text: &str) -> String {
+        let document = self.document(file, version, text);
+        let uri = document.uri.clone();
+        self.overlay.open(document);
+        uri
+    }
+
+    pub(crate) fn document(&self, file: &str, version: i32, text: &str) -> Document {
         let real = self.disk.real_path(&path(file)).unwrap();
         let saved = self.disk.read(&real).map_or(ContentHash::of(b"\0"), |bytes| ContentHash::of(&bytes));
-        let uri = uri_from_path(&path(file));
-        self.overlay.open(Document {
-            uri: uri.clone(),
+        Document {
+            uri: uri_from_path(&path(file)),
             key: DocKey::from_real_path(real),
             path: path(file),
             language: "text".to_owned(),
             version,
             text: Rope::from(text),
             saved,
-        });
-        uri
+        }
     }
 
     pub(crate) fn buffer(&self, file: &str) -> String {
