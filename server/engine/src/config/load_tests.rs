@@ -382,7 +382,7 @@ fn providers_are_configured_as_in_opencode() {
       "options": {"baseURL": "http://127.0.0.1:8000/v1/", "headers": {"X-A": "1"}, "headerTimeout": 1000, "chunkTimeout": false},
       "models": {
         "big": {"id": "vendor/big-1", "name": "Big", "limit": {"context": 1000, "output": 0}, "temperature": false, "options": {"seed": 1}},
-        "small": {"headers": {"X-B": "2"}}
+        "small": {"headers": {"X-B": "2"}, "interleaved": {"field": "thoughts"}}
       }
     },
     "openai": {"env": ["WORK_KEY"]},
@@ -417,6 +417,7 @@ fn providers_are_configured_as_in_opencode() {
     assert_eq!(big.settings_for(&config.agents["build"]).temperature, None);
     let small = config.model(&"mine/small".parse().unwrap()).unwrap();
     assert_eq!(small.provider.headers.len(), 2);
+    assert_eq!(small.settings.options["interleaved"], "thoughts");
     assert_eq!(small.settings_for(&config.agents["build"]).temperature, Some(1.0));
     assert!(config.model(&"ollama/anything".parse().unwrap()).is_some(), "not listed, but its provider is known");
     assert_eq!(config.model(&"groq/x".parse().unwrap()), None, "its provider is disabled");

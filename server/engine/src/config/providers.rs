@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::known::{KNOWN_PROVIDERS, OTHER_KEY_VARIABLES};
 use super::node::{Node, Value};
-use super::raw::{Limit, RawConfig, RawModel, RawProvider, Whole};
+use super::raw::{Interleaved, Limit, RawConfig, RawModel, RawProvider, Whole};
 use super::{ConfiguredModel, Problem};
 use crate::message::ModelRef;
 use crate::ports::{ModelSettings, ProviderSettings, Secrets, WireProtocol};
@@ -135,6 +135,14 @@ fn model(provider_id: &str, key: &str, written: &RawModel, provider: &Arc<Provid
         own.headers.extend(written.headers.clone());
         Arc::new(own)
     };
+    let mut options = written.options.clone();
+    if let Some(interleaved) = &written.interleaved {
+        let option = match interleaved {
+            Interleaved::Switch(on) => serde_json::Value::Bool(*on),
+            Interleaved::Field(field) | Interleaved::Named { field } => serde_json::Value::String(field.clone()),
+        };
+        options.insert("interleaved".to_owned(), option);
+    }
     ConfiguredModel {
         model: reference(key),
         sent_as: reference(written.id.as_deref().unwrap_or(key)),
@@ -143,7 +151,7 @@ fn model(provider_id: &str, key: &str, written: &RawModel, provider: &Arc<Provid
         settings: ModelSettings {
             context: tokens(written.limit.context),
             max_output: tokens(written.limit.output),
-            options: written.options.clone(),
+            options,
             ..ModelSettings::default()
         },
         takes_temperature: written.temperature.unwrap_or(true),

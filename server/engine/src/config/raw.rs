@@ -160,6 +160,18 @@ pub(super) struct RawModel {
     pub(super) options: serde_json::Map<String, Value>,
     /// Headers of every request to this model.
     pub(super) headers: BTreeMap<String, String>,
+    /// Where its reasoning is sent back to it, for models that think between calls. If not set, only DeepSeek's models get it back.
+    pub(super) interleaved: Option<Interleaved>,
+}
+
+/// `true` is `reasoning_content`; a text names another key of the message.
+#[derive(Clone, serde::Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "`true`, `false`, the name of a field or `{\"field\": name}`")]
+#[schemars(inline)]
+pub(super) enum Interleaved {
+    Switch(bool),
+    Field(String),
+    Named { field: String },
 }
 
 #[derive(Default, serde::Deserialize, JsonSchema)]

@@ -63,7 +63,8 @@ pub struct ModelSettings {
     pub max_output: Option<u64>,
     pub temperature: Option<f64>,
     pub top_p: Option<f64>,
-    /// The provider's own options, merged into the request body.
+    /// The provider's own options, merged into the request body. `interleaved` is none of them: it names the key that takes reasoning back (`true`:
+    /// `reasoning_content`).
     pub options: serde_json::Map<String, Value>,
 }
 
