@@ -1,1 +1,12 @@
-//! The faces, the conversions between wire and engine, the command line, and the wiring.
+//! The faces, the conversions between wire and engine, the command line, and the wiring. The engine knows none of it.
+
+pub mod acp_types;
+pub mod agent_description;
+pub mod cli;
+pub mod demo;
+pub mod lsp;
+pub mod process;
+pub mod serve;
+pub mod session_client;
+pub mod session_methods;
+pub mod wiring;

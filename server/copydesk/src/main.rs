@@ -1,2 +1,38 @@
-//! The `copydesk` program: nothing but the entry point.
-fn main() {}
+//! The `copydesk` program: reads the command line, sets up what a process has once, and hands over.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use copydesk::cli::{Cli, Command};
+use copydesk::serve::Farewell;
+use copydesk::{demo, process, serve, wiring};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    wiring::log_to_stderr();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&error),
+    };
+    let result = match cli.command {
+        Command::Serve => runtime.block_on(run_lsp()),
+        Command::Demo => runtime.block_on(demo::run(&mut std::io::stdout())),
+    };
+    // A read of standard input may still be waiting: it ends with the process, not before it.
+    runtime.shutdown_background();
+    result.unwrap_or_else(|error| failed(&error))
+}
+
+async fn run_lsp() -> std::io::Result<ExitCode> {
+    let output = tokio::fs::File::from_std(process::take_stdout()?.into());
+    let services = wiring::services(wiring::ports());
+    Ok(match serve::lsp(Box::new(tokio::io::stdin()), Box::new(output), services).await {
+        Farewell::Orderly => ExitCode::SUCCESS,
+        Farewell::Abrupt => ExitCode::FAILURE,
+    })
+}
+
+fn failed(error: &std::io::Error) -> ExitCode {
+    tracing::error!(%error, "copydesk could not run");
+    ExitCode::FAILURE
+}

@@ -1,0 +1,279 @@
+//! Values of the engine to ACP's types and back: pure functions, one meaning a place.
+
+use agent_client_protocol_schema::v1 as acp;
+use copydesk_engine::event::{SessionEvent, ToolCallState, ToolCallView};
+use copydesk_engine::message::{FileDiff, PromptPart, Todo, ToolStatus, TurnEnd};
+use copydesk_engine::ports::{Ask, AskOutcome, OptionKind, Preview};
+use copydesk_engine::session::Choices;
+use copydesk_engine::tool::ToolKind;
+use copydesk_protocol::additions::OutcomeMeta;
+use serde_json::{Value, json};
+
+/// Ids of the config options that `session/set_config_option` takes.
+pub const MODE_OPTION: &str = "mode";
+pub const MODEL_OPTION: &str = "model";
+
+/// The update that tells `event`; `None` where ACP has no word for it, or nothing changed that it could tell.
+pub fn update(event: SessionEvent, choices: &Choices) -> Option<acp::SessionUpdate> {
+    Some(match event {
+        SessionEvent::User { message, parts } => {
+            let text = parts.iter().map(part_text).collect::<Vec<_>>().join("\n\n");
+            acp::SessionUpdate::UserMessageChunk(chunk(message.as_str(), text))
+        }
+        SessionEvent::Text { message, delta } => acp::SessionUpdate::AgentMessageChunk(chunk(message.as_str(), delta)),
+        SessionEvent::Reasoning { message, delta } => {
+            acp::SessionUpdate::AgentThoughtChunk(chunk(message.as_str(), delta))
+        }
+        SessionEvent::ToolCall(view) => acp::SessionUpdate::ToolCall(
+            acp::ToolCall::new(view.call.as_str(), view.title.clone())
+                .name(view.name.clone())
+                .kind(kind(view.kind))
+                .status(status(view.state))
+                .content(content(&view))
+                .locations(locations(&view))
+                .raw_input(view.input.clone()),
+        ),
+        SessionEvent::ToolCallUpdate(view) => acp::SessionUpdate::ToolCallUpdate(acp::ToolCallUpdate::new(
+            view.call.as_str(),
+            acp::ToolCallUpdateFields::new()
+                .title(view.title.clone())
+                .kind(kind(view.kind))
+                .status(status(view.state))
+                .content(content(&view))
+                .locations(locations(&view))
+                .raw_input(view.input.clone()),
+        )),
+        SessionEvent::Plan(todos) => acp::SessionUpdate::Plan(acp::Plan::new(todos.iter().map(entry).collect())),
+        SessionEvent::Usage { usage, context } => {
+            acp::SessionUpdate::UsageUpdate(acp::UsageUpdate::new(usage.input + usage.output, context?))
+        }
+        SessionEvent::Chosen { .. } => acp::SessionUpdate::ConfigOptionUpdate(acp::ConfigOptionUpdate::new(options(choices))),
+        SessionEvent::Notice { .. } => return None,
+    })
+}
+
+pub fn modes(choices: &Choices) -> acp::SessionModeState {
+    let available = choices
+        .agents
+        .iter()
+        .map(|(name, description)| acp::SessionMode::new(name.clone(), name.clone()).description(description.clone()))
+        .collect();
+    acp::SessionModeState::new(choices.agent.clone(), available)
+}
+
+/// The agent always; the model where there is one to choose.
+pub fn options(choices: &Choices) -> Vec<acp::SessionConfigOption> {
+    let agents: Vec<_> = choices
+        .agents
+        .iter()
+        .map(|(name, description)| {
+            acp::SessionConfigSelectOption::new(name.clone(), name.clone()).description(description.clone())
+        })
+        .collect();
+    let mut options = vec![
+        acp::SessionConfigOption::select(MODE_OPTION, "Agent", choices.agent.clone(), agents)
+            .category(acp::SessionConfigOptionCategory::Mode),
+    ];
+    if let Some(model) = &choices.model {
+        let mut models: Vec<_> = choices
+            .models
+            .iter()
+            .map(|(model, name)| acp::SessionConfigSelectOption::new(model.to_string(), name.clone()))
+            .collect();
+        if !choices.models.iter().any(|(listed, _)| listed == model) {
+            models.insert(0, acp::SessionConfigSelectOption::new(model.to_string(), model.to_string()));
+        }
+        options.push(
+            acp::SessionConfigOption::select(MODEL_OPTION, "Model", model.to_string(), models)
+                .category(acp::SessionConfigOptionCategory::Model),
+        );
+    }
+    options
+}
+
+/// Blocks that the agent did not offer to take are refused by name.
+pub fn prompt(blocks: Vec<acp::ContentBlock>) -> Result<Vec<PromptPart>, String> {
+    blocks
+        .into_iter()
+        .map(|block| match block {
+            acp::ContentBlock::Text(text) => Ok(PromptPart::Text { text: text.text }),
+            acp::ContentBlock::ResourceLink(link) => Ok(PromptPart::Link { uri: link.uri, name: link.name }),
+            acp::ContentBlock::Resource(resource) => match resource.resource {
+                acp::EmbeddedResourceResource::TextResourceContents(text) => {
+                    Ok(PromptPart::Resource { uri: text.uri, text: text.text })
+                }
+                _ => Err("binary resources are not supported in prompts".to_owned()),
+            },
+            acp::ContentBlock::Image(_) => Err("images are not supported in prompts".to_owned()),
+            acp::ContentBlock::Audio(_) => Err("audio is not supported in prompts".to_owned()),
+            _ => Err("this kind of content is not supported in prompts".to_owned()),
+        })
+        .collect()
+}
+
+/// A failed turn is an error of the prompt; its text is the user's.
+pub fn stop_reason(end: TurnEnd) -> Result<acp::StopReason, String> {
+    match end {
+        TurnEnd::Done | TurnEnd::Rejected => Ok(acp::StopReason::EndTurn),
+        TurnEnd::MaxTokens => Ok(acp::StopReason::MaxTokens),
+        TurnEnd::MaxSteps => Ok(acp::StopReason::MaxTurnRequests),
+        TurnEnd::Refused => Ok(acp::StopReason::Refusal),
+        TurnEnd::Cancelled => Ok(acp::StopReason::Cancelled),
+        TurnEnd::Failed { message } => Err(message),
+    }
+}
+
+pub fn permission_request(session: &str, ask: &Ask) -> acp::RequestPermissionRequest {
+    let mut shown = vec![text_block(ask.reason.clone())];
+    shown.extend(preview(&ask.preview));
+    let fields = acp::ToolCallUpdateFields::new()
+        .title(ask.title.clone())
+        .status(acp::ToolCallStatus::Pending)
+        .content(shown)
+        .raw_input(ask.input.clone());
+    let choices = ask
+        .options
+        .iter()
+        .map(|option| acp::PermissionOption::new(option.id.clone(), option.label.clone(), option_kind(option.kind)))
+        .collect();
+    let mut meta = acp::Meta::new();
+    meta.insert("copydesk".to_owned(), json!({ "ask": ask.id, "reason": ask.reason, "command": command(&ask.preview) }));
+    acp::RequestPermissionRequest::new(session.to_owned(), acp::ToolCallUpdate::new(ask.call.as_str(), fields), choices)
+        .meta(meta)
+}
+
+/// Null, an unknown shape or an unknown outcome is no consent.
+pub fn outcome(answer: Value) -> AskOutcome {
+    let response = match serde_json::from_value::<acp::RequestPermissionResponse>(answer) {
+        Ok(response) => response,
+        Err(_) => return AskOutcome::Undeliverable { reason: "the client gave no valid answer".to_owned() },
+    };
+    match response.outcome {
+        acp::RequestPermissionOutcome::Selected(selected) => {
+            let meta = selected.meta.and_then(|mut meta| meta.shift_remove("copydesk"));
+            let meta: OutcomeMeta = meta.and_then(|meta| serde_json::from_value(meta).ok()).unwrap_or_default();
+            AskOutcome::Selected { option: selected.option_id.0.to_string(), message: meta.message }
+        }
+        acp::RequestPermissionOutcome::Cancelled => AskOutcome::Cancelled,
+        _ => AskOutcome::Undeliverable { reason: "the client gave an unknown answer".to_owned() },
+    }
+}
+
+fn chunk(message: &str, text: String) -> acp::ContentChunk {
+    acp::ContentChunk::new(acp::ContentBlock::from(text)).message_id(acp::MessageId::new(message))
+}
+
+fn part_text(part: &PromptPart) -> String {
+    match part {
+        PromptPart::Text { text } => text.clone(),
+        PromptPart::Link { uri, name } => format!("[{name}]({uri})"),
+        PromptPart::Resource { uri, text } => format!("{uri}\n\n{text}"),
+    }
+}
+
+fn kind(kind: ToolKind) -> acp::ToolKind {
+    match kind {
+        ToolKind::Read => acp::ToolKind::Read,
+        ToolKind::Edit => acp::ToolKind::Edit,
+        ToolKind::Search => acp::ToolKind::Search,
+        ToolKind::Execute => acp::ToolKind::Execute,
+        ToolKind::Think => acp::ToolKind::Think,
+        ToolKind::Fetch => acp::ToolKind::Fetch,
+        ToolKind::Other => acp::ToolKind::Other,
+    }
+}
+
+fn status(state: ToolCallState) -> acp::ToolCallStatus {
+    match state {
+        ToolCallState::Pending => acp::ToolCallStatus::Pending,
+        ToolCallState::Running => acp::ToolCallStatus::InProgress,
+        ToolCallState::Ended(ToolStatus::Completed) => acp::ToolCallStatus::Completed,
+        // ACP 1 has no word for a cancelled call; clients mark it themselves.
+        ToolCallState::Ended(ToolStatus::Failed | ToolStatus::Cancelled) => acp::ToolCallStatus::Failed,
+    }
+}
+
+fn content(view: &ToolCallView) -> Vec<acp::ToolCallContent> {
+    let mut content: Vec<_> = view.diffs.iter().map(diff).collect();
+    if !view.text.is_empty() {
+        content.push(text_block(view.text.clone()));
+    }
+    content
+}
+
+fn locations(view: &ToolCallView) -> Vec<acp::ToolCallLocation> {
+    view.locations
+        .iter()
+        .map(|(path, line)| {
+            let line = line.and_then(|line| u32::try_from(line).ok());
+            acp::ToolCallLocation::new(path.as_path()).line(line)
+        })
+        .collect()
+}
+
+fn diff(diff: &FileDiff) -> acp::ToolCallContent {
+    // A file that is gone is drawn as an empty one: a diff of ACP always has a new text.
+    acp::ToolCallContent::Diff(
+        acp::Diff::new(diff.path.as_path(), diff.after.clone().unwrap_or_default()).old_text(diff.before.clone()),
+    )
+}
+
+fn text_block(text: String) -> acp::ToolCallContent {
+    acp::ToolCallContent::Content(acp::Content::new(acp::ContentBlock::from(text)))
+}
+
+fn preview(preview: &Preview) -> Vec<acp::ToolCallContent> {
+    match preview {
+        Preview::Nothing => Vec::new(),
+        Preview::Edit(diffs) => diffs.iter().map(diff).collect(),
+        Preview::Command { shown, lines, folder, notes } => {
+            let fence = "`".repeat(longest_run(shown, '`').max(2) + 1);
+            let count = if *lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
+            let mut blocks = vec![text_block(format!("{count}, in {folder}:\n\n{fence}sh\n{shown}\n{fence}"))];
+            blocks.extend(notes.iter().cloned().map(text_block));
+            blocks
+        }
+        Preview::Access(text) => vec![text_block(text.clone())],
+    }
+}
+
+fn command(preview: &Preview) -> Value {
+    match preview {
+        Preview::Command { shown, lines, folder, notes } => {
+            json!({ "shown": shown, "lines": lines, "folder": folder, "notes": notes })
+        }
+        Preview::Nothing | Preview::Edit(_) | Preview::Access(_) => Value::Null,
+    }
+}
+
+fn option_kind(kind: OptionKind) -> acp::PermissionOptionKind {
+    match kind {
+        OptionKind::AllowOnce => acp::PermissionOptionKind::AllowOnce,
+        OptionKind::AllowAlways => acp::PermissionOptionKind::AllowAlways,
+        OptionKind::RejectOnce => acp::PermissionOptionKind::RejectOnce,
+    }
+}
+
+fn entry(todo: &Todo) -> acp::PlanEntry {
+    let priority = match todo.priority.as_str() {
+        "high" => acp::PlanEntryPriority::High,
+        "low" => acp::PlanEntryPriority::Low,
+        _ => acp::PlanEntryPriority::Medium,
+    };
+    let status = match todo.status.as_str() {
+        "in_progress" => acp::PlanEntryStatus::InProgress,
+        "completed" | "cancelled" => acp::PlanEntryStatus::Completed,
+        _ => acp::PlanEntryStatus::Pending,
+    };
+    acp::PlanEntry::new(todo.content.clone(), priority, status)
+}
+
+fn longest_run(text: &str, wanted: char) -> usize {
+    let mut longest = 0;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == wanted { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}

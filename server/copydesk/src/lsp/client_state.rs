@@ -1,0 +1,162 @@
+//! What the client said of itself in `initialize`, resolved once, and its peer. No documents.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use copydesk_engine::session::SessionHandle;
+use copydesk_protocol::additions::{ClientOptIn, PROTOCOL};
+use copydesk_protocol::rpc::Peer;
+use copydesk_workspace::position::PositionEncoding;
+use serde_json::Value;
+use tower_lsp_server::ls_types::{ClientCapabilities, InitializeParams, PositionEncodingKind, WorkspaceFolder};
+
+pub(super) struct ClientState {
+    peer: Peer,
+    client: OnceLock<Client>,
+    /// URIs of the workspace's folders, in the client's order.
+    folders: Mutex<Vec<String>>,
+    shut_down: AtomicBool,
+    next_progress: AtomicU64,
+    /// Sessions by the token of their progress.
+    progress: Mutex<HashMap<String, SessionHandle>>,
+}
+
+/// Of one client, for good.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) encoding: PositionEncoding,
+    pub(super) opt_in: Option<ClientOptIn>,
+    pub(super) applies_edits: bool,
+    pub(super) shows_progress: bool,
+    pub(super) answers_configuration: bool,
+    pub(super) process: Option<u32>,
+}
+
+impl ClientState {
+    pub(super) fn new(peer: Peer) -> Self {
+        Self {
+            peer,
+            client: OnceLock::new(),
+            folders: Mutex::default(),
+            shut_down: AtomicBool::new(false),
+            next_progress: AtomicU64::new(1),
+            progress: Mutex::default(),
+        }
+    }
+
+    pub(super) fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Of the first `initialize`; the router refuses a second one.
+    pub(super) fn initialize(&self, params: &InitializeParams) -> &Client {
+        self.client.get_or_init(|| Client::of(params))
+    }
+
+    /// `None` before `initialize`.
+    pub(super) fn client(&self) -> Option<&Client> {
+        self.client.get()
+    }
+
+    pub(super) fn encoding(&self) -> PositionEncoding {
+        self.client().map_or(PositionEncoding::Utf16, |client| client.encoding)
+    }
+
+    pub(super) fn opt_in(&self) -> Option<&ClientOptIn> {
+        self.client()?.opt_in.as_ref()
+    }
+
+    pub(super) fn speaks_acp(&self) -> bool {
+        !self.was_shut_down() && self.opt_in().is_some_and(|opt_in| opt_in.acp.is_some())
+    }
+
+    pub(super) fn shut_down(&self) {
+        self.shut_down.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn was_shut_down(&self) -> bool {
+        self.shut_down.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn folders(&self) -> Vec<String> {
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn change_folders(&self, added: &[WorkspaceFolder], removed: &[WorkspaceFolder]) {
+        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        folders.retain(|uri| !removed.iter().any(|removed| removed.uri.as_str() == uri));
+        folders.extend(added.iter().map(|added| added.uri.to_string()));
+    }
+
+    /// A token for progress that cancels `session` when the user says so.
+    pub(super) fn begin_progress(&self, session: SessionHandle) -> String {
+        let token = format!("copydesk/{}", self.next_progress.fetch_add(1, Ordering::Relaxed));
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner).insert(token.clone(), session);
+        token
+    }
+
+    pub(super) fn end_progress(&self, token: &str) {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
+    }
+
+    pub(super) fn cancel_progress(&self, params: &Value) {
+        let session = params
+            .get("token")
+            .and_then(Value::as_str)
+            .and_then(|token| self.progress.lock().unwrap_or_else(PoisonError::into_inner).get(token).cloned());
+        if let Some(session) = session {
+            session.cancel();
+        }
+    }
+}
+
+impl Client {
+    fn of(params: &InitializeParams) -> Self {
+        let capabilities = &params.capabilities;
+        let workspace = capabilities.workspace.as_ref();
+        let versioned = workspace
+            .and_then(|workspace| workspace.workspace_edit.as_ref())
+            .and_then(|edit| edit.document_changes)
+            .unwrap_or(false);
+        Self {
+            encoding: negotiate(capabilities),
+            opt_in: opt_in(capabilities),
+            applies_edits: versioned && workspace.and_then(|workspace| workspace.apply_edit).unwrap_or(false),
+            shows_progress: capabilities
+                .window
+                .as_ref()
+                .and_then(|window| window.work_done_progress)
+                .unwrap_or(false),
+            answers_configuration: workspace.and_then(|workspace| workspace.configuration).unwrap_or(false),
+            process: params.process_id,
+        }
+    }
+}
+
+/// The first of the client's encodings that is known here; UTF-16 where it names none, as LSP says.
+fn negotiate(capabilities: &ClientCapabilities) -> PositionEncoding {
+    let offered = capabilities.general.as_ref().and_then(|general| general.position_encodings.as_deref());
+    offered
+        .unwrap_or_default()
+        .iter()
+        .find_map(|kind| match kind {
+            kind if *kind == PositionEncodingKind::UTF8 => Some(PositionEncoding::Utf8),
+            kind if *kind == PositionEncodingKind::UTF16 => Some(PositionEncoding::Utf16),
+            kind if *kind == PositionEncodingKind::UTF32 => Some(PositionEncoding::Utf32),
+            _ => None,
+        })
+        .unwrap_or(PositionEncoding::Utf16)
+}
+
+/// A client that knows no version that is spoken here is a plain LSP client.
+fn opt_in(capabilities: &ClientCapabilities) -> Option<ClientOptIn> {
+    let value = capabilities.experimental.as_ref()?.get("copydesk")?.clone();
+    match serde_json::from_value::<ClientOptIn>(value) {
+        Ok(opt_in) => (opt_in.protocol.unwrap_or(1) >= PROTOCOL).then_some(opt_in),
+        Err(error) => {
+            tracing::warn!(%error, "capabilities.experimental.copydesk was not understood");
+            None
+        }
+    }
+}

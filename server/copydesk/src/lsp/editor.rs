@@ -1,0 +1,145 @@
+//! The engine's `Editor` over LSP: versioned workspace edits, saves and reloads by our additions, and messages to the user.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_engine::event::Severity;
+use copydesk_engine::ports::{
+    ApplyRequest, BoxFuture, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, Unsaved,
+};
+use copydesk_protocol::additions::{
+    ChangedFile, ChangedFileKind, FilesChangedParams, FilesChangedResult, SaveParams, SaveResult,
+};
+use copydesk_protocol::methods;
+use copydesk_protocol::rpc::{CallError, RpcError};
+use copydesk_workspace::uri::uri_from_path;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::client_state::ClientState;
+use super::wire;
+use crate::session_client::Notices;
+
+/// An editor applies an edit, saves or reloads in milliseconds; one that shows a dialog is not waited for longer than this.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(super) struct LspEditor(pub(super) Arc<ClientState>);
+
+impl Editor for LspEditor {
+    fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, Result<(), EditorError>> {
+        Box::pin(async move {
+            let client = self.0.client().filter(|client| client.applies_edits).ok_or(EditorError::Unsupported)?;
+            let changes: Vec<Value> = request
+                .documents
+                .iter()
+                .map(|document| {
+                    let edits: Vec<Value> = document
+                        .edits
+                        .edits()
+                        .iter()
+                        .map(|edit| {
+                            json!({ "range": wire::range(&document.base, &edit.range, client.encoding), "newText": edit.text })
+                        })
+                        .collect();
+                    json!({ "textDocument": { "uri": document.uri, "version": document.version }, "edits": edits })
+                })
+                .collect();
+            let params = json!({ "label": request.label, "edit": { "documentChanges": changes } });
+            match self.call("workspace/applyEdit", params).await? {
+                // eglot answers null to what it does not know: that is no success.
+                answer if answer.get("applied").and_then(Value::as_bool) == Some(true) => Ok(()),
+                answer => {
+                    let reason = answer.get("failureReason").and_then(Value::as_str).map(str::to_owned);
+                    Err(EditorError::Refused { reason })
+                }
+            }
+        })
+    }
+
+    fn save(&self, uris: Vec<String>) -> BoxFuture<'_, Vec<Unsaved>> {
+        Box::pin(async move {
+            if uris.is_empty() {
+                return Vec::new();
+            }
+            let all_unsaved =
+                |reason: &str| uris.iter().map(|uri| Unsaved { uri: uri.clone(), reason: reason.to_owned() }).collect();
+            if !self.0.opt_in().is_some_and(|opt_in| opt_in.save) {
+                return all_unsaved("this editor cannot be asked to save");
+            }
+            match self.ask::<_, SaveResult>(methods::SAVE, SaveParams { uris: uris.clone() }).await {
+                Ok(result) => {
+                    result.unsaved.into_iter().map(|unsaved| Unsaved { uri: unsaved.uri, reason: unsaved.reason }).collect()
+                }
+                Err(error) => all_unsaved(&error.to_string()),
+            }
+        })
+    }
+
+    fn files_changed(&self, changes: Vec<FileChange>) -> BoxFuture<'_, ReloadReport> {
+        Box::pin(async move {
+            if changes.is_empty() || !self.0.opt_in().is_some_and(|opt_in| opt_in.save) {
+                return ReloadReport::default();
+            }
+            let files = changes
+                .iter()
+                .map(|change| ChangedFile {
+                    uri: uri_from_path(&change.path),
+                    kind: match change.kind {
+                        FileChangeKind::Created => ChangedFileKind::Created,
+                        FileChangeKind::Changed => ChangedFileKind::Changed,
+                        FileChangeKind::Deleted => ChangedFileKind::Deleted,
+                    },
+                })
+                .collect();
+            match self.ask::<_, FilesChangedResult>(methods::FILES_CHANGED, FilesChangedParams { files }).await {
+                Ok(result) => ReloadReport { reloaded: result.reloaded, conflicts: result.conflicts },
+                Err(error) => {
+                    tracing::warn!(%error, "the editor was not told of changed files");
+                    ReloadReport::default()
+                }
+            }
+        })
+    }
+
+    /// A client that opted in shows every edit in its buffer and takes it back by one undo.
+    fn edits_are_free(&self) -> bool {
+        self.0.opt_in().is_some_and(|opt_in| opt_in.acp.is_some())
+    }
+}
+
+impl LspEditor {
+    async fn ask<P: Serialize, R: DeserializeOwned>(&self, method: &str, params: P) -> Result<R, EditorError> {
+        let params = serde_json::to_value(params).map_err(|error| EditorError::Refused { reason: Some(error.to_string()) })?;
+        let answer = self.call(method, params).await?;
+        serde_json::from_value(answer).map_err(|error| EditorError::Refused { reason: Some(error.to_string()) })
+    }
+
+    async fn call(&self, method: &str, params: Value) -> Result<Value, EditorError> {
+        match tokio::time::timeout(PATIENCE, self.0.peer().request(method, params)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(CallError::Remote(RpcError { message, .. }))) => Err(EditorError::Refused { reason: Some(message) }),
+            Ok(Err(CallError::Closed)) | Err(_) => Err(EditorError::Gone),
+        }
+    }
+}
+
+/// Notices as `window/showMessage`.
+pub(super) struct Messages(pub(super) Arc<ClientState>);
+
+impl Notices for Messages {
+    fn show(&self, severity: Severity, text: &str) -> BoxFuture<'static, ()> {
+        // LSP's MessageType.
+        let kind = match severity {
+            Severity::Error => 1,
+            Severity::Warning => 2,
+            Severity::Info => 3,
+        };
+        let params = json!({ "type": kind, "message": text });
+        let peer = self.0.peer().clone();
+        Box::pin(async move {
+            // Closed: nobody is there to read it.
+            let _ = peer.notify("window/showMessage", params).await;
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! The process and its parents: standard output for the protocol alone, an end with the editor's. Commands are not started here.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use copydesk_protocol::rpc::Peer;
+
+/// Standard output for the protocol. What any code prints from now on goes to standard error (R22.5).
+pub fn take_stdout() -> io::Result<OwnedFd> {
+    let stdout = rustix::io::dup(rustix::stdio::stdout())?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    Ok(stdout)
+}
+
+/// Ends `peer` when the process `id` dies (R22.6). Waits for the kernel's word, without polling.
+pub fn end_with(id: u32, peer: Peer) {
+    tokio::spawn(async move {
+        if parent::died(id).await {
+            tracing::info!(id, "the editor's process has ended");
+            peer.end();
+        }
+    });
+}
+
+#[cfg(target_os = "linux")]
+mod parent {
+    //! By a pidfd (Linux 5.3).
+
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    use tokio::io::unix::AsyncFd;
+
+    /// `false` where it cannot be told: end of input then ends the daemon alone.
+    pub(super) async fn died(id: u32) -> bool {
+        let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return false };
+        match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(process) => match AsyncFd::with_interest(process, tokio::io::Interest::READABLE) {
+                Ok(process) => process.readable().await.is_ok(),
+                Err(_) => false,
+            },
+            Err(rustix::io::Errno::SRCH) => true,
+            Err(_) => false,
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod parent {
+    //! Elsewhere nothing tells without polling: end of input ends the daemon.
+
+    pub(super) async fn died(_: u32) -> bool {
+        false
+    }
+}

@@ -1,0 +1,42 @@
+//! Serving one editor from the first byte to the end of the process. Which ports stand behind it is the wiring's.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use copydesk_protocol::rpc::{self, CancelDialect, Framing, Options};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::lsp::{Face, Services};
+
+/// From the end of the connection to the end of the daemon, whatever is pending (design §3): 2 s in all.
+const WIND_DOWN: Duration = Duration::from_millis(1_800);
+
+/// How the client left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Farewell {
+    /// After `shutdown`.
+    Orderly,
+    /// Without a word, or with `exit` alone.
+    Abrupt,
+}
+
+/// Serves LSP until the connection ends, then ends what runs for it.
+pub async fn lsp(
+    reader: Box<dyn AsyncRead + Send + Unpin>,
+    writer: Box<dyn AsyncWrite + Send + Unpin>,
+    services: Services,
+) -> Farewell {
+    let face: Arc<OnceLock<Arc<Face>>> = Arc::default();
+    let made = face.clone();
+    let engine = services.engine.clone();
+    let options = Options { framing: Framing::ContentLength, cancel: CancelDialect::Lsp };
+    let end = rpc::serve(reader, writer, options, move |peer| made.get_or_init(|| Face::new(peer, &services)).clone()).await;
+    tracing::info!(?end, "the connection has ended");
+    if tokio::time::timeout(WIND_DOWN, engine.shutdown()).await.is_err() {
+        tracing::warn!("running turns did not end in time and are abandoned");
+    }
+    match face.get() {
+        Some(face) if face.was_shut_down() => Farewell::Orderly,
+        Some(_) | None => Farewell::Abrupt,
+    }
+}

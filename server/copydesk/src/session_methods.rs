@@ -1,0 +1,183 @@
+//! ACP's session methods on the engine, for every face that speaks them. Lifecycle and documents are the faces' own.
+
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1 as acp;
+use copydesk_engine::engine::{Engine, EngineError, NewSession};
+use copydesk_engine::ids::SessionId;
+use copydesk_engine::ports::Connection;
+use copydesk_engine::session::{Choices, SessionError, SessionHandle};
+use copydesk_protocol::rpc::{Notification, Reply, Request, RpcError};
+use copydesk_workspace::path::AbsPath;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::acp_types;
+use crate::session_client::SessionClient;
+
+/// What a face knows of its client beyond ACP's words.
+pub trait Host: Send + Sync {
+    /// Folders of the client's workspace, for new sessions.
+    fn roots(&self) -> Vec<AbsPath>;
+
+    /// Told when a turn starts; the value it gives is dropped when the turn has ended.
+    fn turn_started(&self, session: &SessionHandle) -> Box<dyn Send>;
+}
+
+pub struct SessionMethods {
+    pub engine: Arc<Engine>,
+    pub connection: Connection,
+    pub client: Arc<SessionClient>,
+    pub host: Arc<dyn Host>,
+}
+
+impl SessionMethods {
+    pub fn request(&self, request: Request) -> Reply {
+        match request.method.as_str() {
+            "session/new" => self.new_session(request.params),
+            "session/prompt" => self.prompt(request),
+            "session/set_mode" => self.set_mode(request.params),
+            "session/set_config_option" => self.set_config_option(request.params),
+            method => Reply::Now(Err(RpcError::method_not_found(method))),
+        }
+    }
+
+    /// Unknown notifications are ignored.
+    pub fn notification(&self, notification: Notification) {
+        if notification.method != "session/cancel" {
+            return;
+        }
+        match params::<acp::CancelNotification>(notification.params) {
+            Ok(cancel) => match self.session(&cancel.session_id) {
+                Ok(session) => session.cancel(),
+                Err(error) => tracing::debug!(message = error.message, "nothing to cancel"),
+            },
+            Err(error) => tracing::warn!(message = error.message, "session/cancel was not understood"),
+        }
+    }
+
+    fn new_session(&self, value: Value) -> Reply {
+        let request: acp::NewSessionRequest = match params(value) {
+            Ok(request) => request,
+            Err(error) => return Reply::Now(Err(error)),
+        };
+        let folders: Option<Vec<_>> = request.additional_directories.iter().map(AbsPath::new).collect();
+        let (Some(folder), Some(mut additional)) = (AbsPath::new(&request.cwd), folders) else {
+            return Reply::Now(Err(RpcError::invalid_params("`cwd` and `additionalDirectories` must be absolute paths")));
+        };
+        for root in self.host.roots() {
+            if root != folder && !additional.contains(&root) {
+                additional.push(root);
+            }
+        }
+        let (engine, connection, client) = (self.engine.clone(), self.connection.clone(), self.client.clone());
+        Reply::Abortable(Box::pin(async move {
+            let session = engine.new_session(NewSession { folder, additional, connection }).await.map_err(engine_error)?;
+            client.add(session.clone());
+            let choices = session.choices();
+            result(
+                acp::NewSessionResponse::new(session.id().as_str())
+                    .modes(acp_types::modes(&choices))
+                    .config_options(acp_types::options(&choices)),
+            )
+        }))
+    }
+
+    fn prompt(&self, request: Request) -> Reply {
+        let queued = params::<acp::PromptRequest>(request.params).and_then(|prompt| {
+            let session = self.session(&prompt.session_id)?;
+            let parts = acp_types::prompt(prompt.prompt).map_err(RpcError::invalid_params)?;
+            let turn = session.prompt(parts).map_err(session_error)?;
+            Ok((session, turn))
+        });
+        let (session, mut turn) = match queued {
+            Ok(queued) => queued,
+            Err(error) => return Reply::Now(Err(error)),
+        };
+        let (client, cancelled, host) = (self.client.clone(), request.cancelled, self.host.clone());
+        Reply::WindsDown(Box::pin(async move {
+            let watched = host.turn_started(&session);
+            let end = tokio::select! {
+                biased;
+                end = &mut turn => end,
+                () = cancelled.cancelled() => {
+                    session.cancel();
+                    turn.await
+                }
+            };
+            client.flush().await;
+            drop(watched);
+            match acp_types::stop_reason(end) {
+                Ok(reason) => result(acp::PromptResponse::new(reason)),
+                Err(message) => Err(RpcError::internal(message)),
+            }
+        }))
+    }
+
+    fn set_mode(&self, value: Value) -> Reply {
+        let chosen = params::<acp::SetSessionModeRequest>(value)
+            .and_then(|request| Ok((self.session(&request.session_id)?, request.mode_id)));
+        match chosen {
+            Ok((session, mode)) => Reply::Abortable(Box::pin(async move {
+                session.choose_agent(&mode.0).await.map_err(session_error)?;
+                Ok(json!({}))
+            })),
+            Err(error) => Reply::Now(Err(error)),
+        }
+    }
+
+    fn set_config_option(&self, value: Value) -> Reply {
+        let chosen = params::<acp::SetSessionConfigOptionRequest>(value)
+            .and_then(|request| Ok((self.session(&request.session_id)?, request.config_id, request.value)));
+        match chosen {
+            Ok((session, option, value)) => Reply::Abortable(Box::pin(async move {
+                let choices = choose(&session, &option.0, value).await?;
+                result(acp::SetSessionConfigOptionResponse::new(acp_types::options(&choices)))
+            })),
+            Err(error) => Reply::Now(Err(error)),
+        }
+    }
+
+    fn session(&self, id: &acp::SessionId) -> Result<SessionHandle, RpcError> {
+        self.engine.session(&SessionId::new(id.0.to_string())).map_err(engine_error)
+    }
+}
+
+async fn choose(
+    session: &SessionHandle,
+    option: &str,
+    value: acp::SessionConfigOptionValue,
+) -> Result<Choices, RpcError> {
+    let acp::SessionConfigOptionValue::ValueId { value } = value else {
+        return Err(RpcError::invalid_params(format!("the option {option} takes the id of a value")));
+    };
+    match option {
+        acp_types::MODE_OPTION => session.choose_agent(&value.0).await.map_err(session_error),
+        acp_types::MODEL_OPTION => session.choose_model(&value.0).await.map_err(session_error),
+        other => Err(RpcError::invalid_params(format!("there is no option {other}"))),
+    }
+}
+
+fn params<T: DeserializeOwned>(value: Value) -> Result<T, RpcError> {
+    serde_json::from_value(value).map_err(|error| RpcError::invalid_params(error.to_string()))
+}
+
+fn result(value: impl Serialize) -> Result<Value, RpcError> {
+    serde_json::to_value(value).map_err(|error| RpcError::internal(error.to_string()))
+}
+
+fn engine_error(error: EngineError) -> RpcError {
+    match &error {
+        EngineError::UnknownSession(_) => RpcError::resource_not_found(error.to_string()),
+        EngineError::NotAFolder(_) => RpcError::invalid_params(error.to_string()),
+        EngineError::Store(_) | EngineError::ShuttingDown => RpcError::internal(error.to_string()),
+    }
+}
+
+fn session_error(error: SessionError) -> RpcError {
+    match &error {
+        SessionError::UnknownAgent(_) | SessionError::UnknownModel(_) => RpcError::invalid_params(error.to_string()),
+        SessionError::Overloaded | SessionError::Closed => RpcError::internal(error.to_string()),
+    }
+}
