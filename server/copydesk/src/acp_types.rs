@@ -25,7 +25,7 @@ pub fn update(event: SessionEvent, choices: &Choices) -> Option<acp::SessionUpda
             acp::SessionUpdate::AgentThoughtChunk(chunk(message.as_str(), delta))
         }
         SessionEvent::ToolCall(view) => acp::SessionUpdate::ToolCall(
-            acp::ToolCall::new(view.call.as_str(), view.title.clone())
+            acp::ToolCall::new(view.call.to_string(), view.title.clone())
                 .name(view.name.clone())
                 .kind(kind(view.kind))
                 .status(status(view.state))
@@ -34,7 +34,7 @@ pub fn update(event: SessionEvent, choices: &Choices) -> Option<acp::SessionUpda
                 .raw_input(view.input.clone()),
         ),
         SessionEvent::ToolCallUpdate(view) => acp::SessionUpdate::ToolCallUpdate(acp::ToolCallUpdate::new(
-            view.call.as_str(),
+            view.call.to_string(),
             acp::ToolCallUpdateFields::new()
                 .title(view.title.clone())
                 .kind(kind(view.kind))
@@ -138,7 +138,7 @@ pub fn permission_request(session: &str, ask: &Ask) -> acp::RequestPermissionReq
         .collect();
     let mut meta = acp::Meta::new();
     meta.insert("copydesk".to_owned(), json!({ "ask": ask.id, "reason": ask.reason, "command": command(&ask.preview) }));
-    acp::RequestPermissionRequest::new(session.to_owned(), acp::ToolCallUpdate::new(ask.call.as_str(), fields), choices)
+    acp::RequestPermissionRequest::new(session.to_owned(), acp::ToolCallUpdate::new(ask.call.to_string(), fields), choices)
         .meta(meta)
 }
 
@@ -160,7 +160,7 @@ pub fn outcome(answer: Value) -> AskOutcome {
 }
 
 fn chunk(message: &str, text: String) -> acp::ContentChunk {
-    acp::ContentChunk::new(acp::ContentBlock::from(text)).message_id(acp::MessageId::new(message))
+    acp::ContentChunk::new(acp::ContentBlock::from(text)).message_id(acp::MessageId::new(message.to_owned()))
 }
 
 fn part_text(part: &PromptPart) -> String {

@@ -27,16 +27,21 @@ mod parent {
     //! By a pidfd (Linux 5.3).
 
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
     /// `false` where it cannot be told: end of input then ends the daemon alone.
     pub(super) async fn died(id: u32) -> bool {
         let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return false };
         match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(process) => match AsyncFd::with_interest(process, tokio::io::Interest::READABLE) {
-                Ok(process) => process.readable().await.is_ok(),
-                Err(_) => false,
-            },
+            Ok(process) => {
+                #[expect(unsafe_code, reason = "the descriptor is owned, and closed by the drop that deregisters it")]
+                let process = unsafe { AsyncFd::register_with_interest(process, Interest::READABLE) };
+                match process {
+                    Ok(process) => process.readable().await.is_ok(),
+                    Err(_) => false,
+                }
+            }
             Err(rustix::io::Errno::SRCH) => true,
             Err(_) => false,
         }

@@ -77,7 +77,7 @@ impl SessionMethods {
             client.add(session.clone());
             let choices = session.choices();
             result(
-                acp::NewSessionResponse::new(session.id().as_str())
+                acp::NewSessionResponse::new(session.id().to_string())
                     .modes(acp_types::modes(&choices))
                     .config_options(acp_types::options(&choices)),
             )
