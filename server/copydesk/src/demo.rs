@@ -8,11 +8,12 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use copydesk_adapters::os::{OsEnvironment, Variables};
 use copydesk_engine::ports::{Environment, Folders};
 use copydesk_workspace::path::AbsPath;
 
 use crate::serve::{self, Farewell};
-use crate::wiring;
+use crate::wiring::Adapters;
 
 /// What the scripted model works on: one file of Rust with a test that fails.
 const SAMPLE: &str = "\
@@ -51,10 +52,11 @@ pub async fn run(out: &mut (dyn Write + Send)) -> std::io::Result<ExitCode> {
     writeln!(out, "Copydesk demo: the daemon, its tools and its checks are real. The model is a script, and so is the user.")?;
     writeln!(out, "Project: {project}\n")?;
 
-    let mut ports = wiring::ports();
-    ports.environment = Arc::new(Sandboxed { inner: ports.environment.clone(), root });
-    ports.model = Arc::new(model::Scripted::new());
-    let services = wiring::services(ports);
+    let variables = Variables::of_process();
+    let environment = Arc::new(Sandboxed { inner: OsEnvironment::new(variables.clone()), root });
+    let mut adapters = Adapters::in_environment(variables, environment);
+    adapters.ports.model = Arc::new(model::Scripted::new());
+    let services = adapters.into_services();
     let (editor_end, daemon_end) = tokio::io::duplex(64 * 1024);
     let (daemon_reads, daemon_writes) = tokio::io::split(daemon_end);
     let daemon = tokio::spawn(serve::lsp(Box::new(daemon_reads), Box::new(daemon_writes), services));
@@ -73,7 +75,7 @@ pub async fn run(out: &mut (dyn Write + Send)) -> std::io::Result<ExitCode> {
 
 /// The user's environment with folders of the demo's own, so that nothing of the user's is read or written.
 struct Sandboxed {
-    inner: Arc<dyn Environment>,
+    inner: OsEnvironment,
     root: AbsPath,
 }
 

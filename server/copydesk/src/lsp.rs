@@ -10,6 +10,7 @@ mod wire;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use copydesk_adapters::os::OsShell;
 use copydesk_engine::engine::Engine;
 use copydesk_engine::overlay::Overlay;
 use copydesk_engine::ports::{Connection, Diagnostics};
@@ -34,6 +35,8 @@ pub struct Services {
     pub checks: Arc<dyn Diagnostics>,
     /// Resolves the links in the names of opened documents.
     pub disk: Arc<dyn Disk>,
+    /// Holds the processes that commands have left running, until the end.
+    pub shell: Arc<OsShell>,
 }
 
 /// One editor.

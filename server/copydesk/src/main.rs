@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use clap::Parser;
 use copydesk::cli::{Cli, Command};
 use copydesk::serve::Farewell;
-use copydesk::{demo, process, serve, wiring};
+use copydesk::wiring::{Adapters, log_to_stderr};
+use copydesk::{demo, process, serve};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    wiring::log_to_stderr();
+    log_to_stderr();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
 
 async fn run_lsp() -> std::io::Result<ExitCode> {
     let output = tokio::fs::File::from_std(process::take_stdout()?.into());
-    let services = wiring::services(wiring::ports());
+    let services = Adapters::of_process().into_services();
     Ok(match serve::lsp(Box::new(tokio::io::stdin()), Box::new(output), services).await {
         Farewell::Orderly => ExitCode::SUCCESS,
         Farewell::Abrupt => ExitCode::FAILURE,

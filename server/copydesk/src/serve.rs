@@ -28,11 +28,15 @@ pub async fn lsp(
 ) -> Farewell {
     let face: Arc<OnceLock<Arc<Face>>> = Arc::default();
     let made = face.clone();
-    let engine = services.engine.clone();
+    let (engine, shell) = (services.engine.clone(), services.shell.clone());
     let options = Options { framing: Framing::ContentLength, cancel: CancelDialect::Lsp };
     let end = rpc::serve(reader, writer, options, move |peer| made.get_or_init(|| Face::new(peer, &services)).clone()).await;
     tracing::info!(?end, "the connection has ended");
-    if tokio::time::timeout(WIND_DOWN, engine.shutdown()).await.is_err() {
+    let wind_down = async {
+        engine.shutdown().await;
+        shell.kill_survivors().await;
+    };
+    if tokio::time::timeout(WIND_DOWN, wind_down).await.is_err() {
         tracing::warn!("running turns did not end in time and are abandoned");
     }
     match face.get() {

@@ -3,21 +3,51 @@
 use std::sync::Arc;
 
 use copydesk_adapters::checks::CheckCommands;
-use copydesk_adapters::os::{BlockingFiles, OsClock, OsDisk, OsEnvironment, OsIds, OsShell, OsSecrets};
+use copydesk_adapters::os::{DiskFiles, OsClock, OsDisk, OsEnvironment, OsIds, OsSecrets, OsShell, Variables};
 use copydesk_adapters::providers::Providers;
 use copydesk_adapters::store::SqliteStore;
 use copydesk_engine::engine::Engine;
-use copydesk_engine::ports::Ports;
+use copydesk_engine::ports::{Environment, Ports};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::lsp::Services;
 
-pub fn ports() -> Ports {
-    todo!()
+/// The adapters of one process.
+pub struct Adapters {
+    pub ports: Ports,
+    shell: Arc<OsShell>,
+    disk: Arc<OsDisk>,
+    checks: Arc<CheckCommands>,
 }
 
-pub fn services(ports: Ports) -> Services {
-    todo!()
+impl Adapters {
+    pub fn of_process() -> Self {
+        let variables = Variables::of_process();
+        let environment = Arc::new(OsEnvironment::new(variables.clone()));
+        Self::in_environment(variables, environment)
+    }
+
+    /// Folders are those of `environment`; children get `variables`.
+    pub fn in_environment(variables: Variables, environment: Arc<dyn Environment>) -> Self {
+        let folders = environment.folders();
+        let disk = Arc::new(OsDisk);
+        let shell = Arc::new(OsShell::new(variables.clone()));
+        let ports = Ports {
+            files: Arc::new(DiskFiles::new(disk.clone())),
+            shell: shell.clone(),
+            store: Arc::new(SqliteStore::new(folders.data.join("copydesk.db"))),
+            model: Arc::new(Providers::default()),
+            environment,
+            secrets: Arc::new(OsSecrets::new(variables.clone(), &folders.data)),
+            clock: Arc::new(OsClock),
+            ids: Arc::new(OsIds::default()),
+        };
+        Self { ports, shell, disk, checks: Arc::new(CheckCommands::new(variables)) }
+    }
+
+    pub fn into_services(self) -> Services {
+        Services { engine: Engine::new(self.ports), checks: self.checks, disk: self.disk, shell: self.shell }
+    }
 }
 
 /// Level by `COPYDESK_LOG` (`error`, `warn`, `info`, `debug`, `trace`); warnings where it is unset or unknown.
