@@ -8,7 +8,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use copydesk_adapters::os::{OsEnvironment, Variables};
+use copydesk_adapters::os::environment::{OsEnvironment, Variables};
 use copydesk_engine::ports::{Environment, Folders};
 use copydesk_workspace::path::AbsPath;
 

@@ -10,7 +10,7 @@ mod wire;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use copydesk_adapters::os::OsShell;
+use copydesk_adapters::os::shell::OsShell;
 use copydesk_engine::engine::Engine;
 use copydesk_engine::overlay::Overlay;
 use copydesk_engine::ports::{Connection, Diagnostics};

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use copydesk_adapters::checks::CheckCommands;
-use copydesk_adapters::os::{DiskFiles, OsClock, OsDisk, OsEnvironment, OsIds, OsSecrets, OsShell, Variables};
+use copydesk_adapters::os::disk::OsDisk;
+use copydesk_adapters::os::environment::{OsClock, OsEnvironment, OsIds, OsSecrets, Variables};
+use copydesk_adapters::os::files::DiskFiles;
+use copydesk_adapters::os::shell::OsShell;
 use copydesk_adapters::providers::Providers;
-use copydesk_adapters::store::SqliteStore;
+use copydesk_adapters::store::sqlite::SqliteStore;
 use copydesk_engine::engine::Engine;
 use copydesk_engine::ports::{Environment, Ports};
 use tracing_subscriber::filter::LevelFilter;
