@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use copydesk_adapters::checks::CheckCommands;
+use copydesk_adapters::checks::check_command::CheckCommands;
 use copydesk_adapters::os::disk::OsDisk;
 use copydesk_adapters::os::environment::{OsClock, OsEnvironment, OsIds, OsSecrets, Variables};
 use copydesk_adapters::os::files::DiskFiles;
