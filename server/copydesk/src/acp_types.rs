@@ -47,7 +47,9 @@ pub fn update(event: SessionEvent, choices: &Choices) -> Option<acp::SessionUpda
         SessionEvent::Usage { usage, context } => {
             acp::SessionUpdate::UsageUpdate(acp::UsageUpdate::new(usage.input + usage.output, context?))
         }
-        SessionEvent::Chosen { .. } => acp::SessionUpdate::ConfigOptionUpdate(acp::ConfigOptionUpdate::new(options(choices))),
+        SessionEvent::Chosen { .. } => {
+            acp::SessionUpdate::ConfigOptionUpdate(acp::ConfigOptionUpdate::new(options(choices)))
+        }
         SessionEvent::Notice { .. } => return None,
     })
 }
@@ -137,9 +139,16 @@ pub fn permission_request(session: &str, ask: &Ask) -> acp::RequestPermissionReq
         .map(|option| acp::PermissionOption::new(option.id.clone(), option.label.clone(), option_kind(option.kind)))
         .collect();
     let mut meta = acp::Meta::new();
-    meta.insert("copydesk".to_owned(), json!({ "ask": ask.id, "reason": ask.reason, "command": command(&ask.preview) }));
-    acp::RequestPermissionRequest::new(session.to_owned(), acp::ToolCallUpdate::new(ask.call.to_string(), fields), choices)
-        .meta(meta)
+    meta.insert(
+        "copydesk".to_owned(),
+        json!({ "ask": ask.id, "reason": ask.reason, "command": command(&ask.preview) }),
+    );
+    acp::RequestPermissionRequest::new(
+        session.to_owned(),
+        acp::ToolCallUpdate::new(ask.call.to_string(), fields),
+        choices,
+    )
+    .meta(meta)
 }
 
 /// Null, an unknown shape or an unknown outcome is no consent.

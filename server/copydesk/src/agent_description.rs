@@ -12,8 +12,8 @@ pub struct AgentDescription {
 
 pub fn describe() -> AgentDescription {
     let info = acp::Implementation::new("copydesk", env!("CARGO_PKG_VERSION")).title("Copydesk".to_owned());
-    let capabilities = acp::AgentCapabilities::new()
-        .prompt_capabilities(acp::PromptCapabilities::new().embedded_context(true));
+    let capabilities =
+        acp::AgentCapabilities::new().prompt_capabilities(acp::PromptCapabilities::new().embedded_context(true));
     AgentDescription { info: to_value(info), capabilities: to_value(capabilities) }
 }
 

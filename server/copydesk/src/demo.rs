@@ -49,7 +49,10 @@ pub async fn run(out: &mut (dyn Write + Send)) -> std::io::Result<ExitCode> {
     let project = root.join("project");
     std::fs::create_dir_all(project.as_path())?;
     std::fs::write(project.join("greet.rs").as_path(), SAMPLE)?;
-    writeln!(out, "Copydesk demo: the daemon, its tools and its checks are real. The model is a script, and so is the user.")?;
+    writeln!(
+        out,
+        "Copydesk demo: the daemon, its tools and its checks are real. The model is a script, and so is the user."
+    )?;
     writeln!(out, "Project: {project}\n")?;
 
     let variables = Variables::of_process();

@@ -76,7 +76,12 @@ impl Face {
         self.state.was_shut_down()
     }
 
-    fn route(&self, method: String, id: Option<i64>, params: Value) -> <LspService<DocumentServer> as Service<jsonrpc::Request>>::Future {
+    fn route(
+        &self,
+        method: String,
+        id: Option<i64>,
+        params: Value,
+    ) -> <LspService<DocumentServer> as Service<jsonrpc::Request>>::Future {
         let mut request = jsonrpc::Request::build(method);
         if let Some(id) = id {
             request = request.id(id);

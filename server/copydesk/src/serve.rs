@@ -30,7 +30,8 @@ pub async fn lsp(
     let made = face.clone();
     let (engine, shell) = (services.engine.clone(), services.shell.clone());
     let options = Options { framing: Framing::ContentLength, cancel: CancelDialect::Lsp };
-    let end = rpc::serve(reader, writer, options, move |peer| made.get_or_init(|| Face::new(peer, &services)).clone()).await;
+    let end =
+        rpc::serve(reader, writer, options, move |peer| made.get_or_init(|| Face::new(peer, &services)).clone()).await;
     tracing::info!(?end, "the connection has ended");
     let wind_down = async {
         engine.shutdown().await;

@@ -44,7 +44,8 @@ impl SessionClient {
     pub fn start(peer: Peer, notices: Arc<dyn Notices>) -> Arc<Self> {
         let (queue, items) = mpsc::channel(QUEUE);
         let sessions = Arc::new(Mutex::new(HashMap::new()));
-        let pump = Pump { peer: peer.clone(), notices, sessions: sessions.clone(), waiting: Vec::new(), sent: HashMap::new() };
+        let pump =
+            Pump { peer: peer.clone(), notices, sessions: sessions.clone(), waiting: Vec::new(), sent: HashMap::new() };
         tokio::spawn(pump.run(items));
         Arc::new(Self { peer, queue, sessions })
     }
@@ -82,7 +83,9 @@ impl Client for SessionClient {
             };
             match self.peer.request("session/request_permission", params).await {
                 Ok(answer) => acp_types::outcome(answer),
-                Err(CallError::Remote(error)) => AskOutcome::Undeliverable { reason: format!("the client cannot ask: {}", error.message) },
+                Err(CallError::Remote(error)) => {
+                    AskOutcome::Undeliverable { reason: format!("the client cannot ask: {}", error.message) }
+                }
                 Err(CallError::Closed) => AskOutcome::Undeliverable { reason: "no client is connected".to_owned() },
             }
         })
@@ -193,7 +196,9 @@ impl Pump {
     async fn notify(&self, session: &SessionId, update: serde_json::Result<Value>) {
         match update {
             // Closed: the connection's end is told to the session by its face.
-            Ok(update) => drop(self.peer.notify("session/update", json!({ "sessionId": session, "update": update })).await),
+            Ok(update) => {
+                drop(self.peer.notify("session/update", json!({ "sessionId": session, "update": update })).await)
+            }
             Err(error) => tracing::error!(%error, "an update could not be written"),
         }
     }

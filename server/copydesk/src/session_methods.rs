@@ -64,7 +64,9 @@ impl SessionMethods {
         };
         let folders: Option<Vec<_>> = request.additional_directories.iter().map(AbsPath::new).collect();
         let (Some(folder), Some(mut additional)) = (AbsPath::new(&request.cwd), folders) else {
-            return Reply::Now(Err(RpcError::invalid_params("`cwd` and `additionalDirectories` must be absolute paths")));
+            return Reply::Now(Err(RpcError::invalid_params(
+                "`cwd` and `additionalDirectories` must be absolute paths",
+            )));
         };
         for root in self.host.roots() {
             if root != folder && !additional.contains(&root) {
@@ -73,7 +75,8 @@ impl SessionMethods {
         }
         let (engine, connection, client) = (self.engine.clone(), self.connection.clone(), self.client.clone());
         Reply::Abortable(Box::pin(async move {
-            let session = engine.new_session(NewSession { folder, additional, connection }).await.map_err(engine_error)?;
+            let session =
+                engine.new_session(NewSession { folder, additional, connection }).await.map_err(engine_error)?;
             client.add(session.clone());
             let choices = session.choices();
             result(
@@ -170,7 +173,7 @@ fn result(value: impl Serialize) -> Result<Value, RpcError> {
 fn engine_error(error: EngineError) -> RpcError {
     match &error {
         EngineError::UnknownSession(_) => RpcError::resource_not_found(error.to_string()),
-        EngineError::NotAFolder(_) => RpcError::invalid_params(error.to_string()),
+        EngineError::NotAFolder(_) | EngineError::OpenElsewhere(_) => RpcError::invalid_params(error.to_string()),
         EngineError::Store(_) | EngineError::ShuttingDown => RpcError::internal(error.to_string()),
     }
 }

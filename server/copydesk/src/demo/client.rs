@@ -61,22 +61,28 @@ pub(super) async fn drive(
 
 async fn converse(peer: Peer, project: &AbsPath, path: &AbsPath, text: &str) -> Result<String, String> {
     let call = async |method: &str, params: Value| peer.request(method, params).await.map_err(|error| describe(&error));
-    let tell = async |method: &str, params: Value| peer.notify(method, params).await.map_err(|_| "the daemon has ended".to_owned());
-    call("initialize", json!({
-        "processId": null,
-        "workspaceFolders": [{ "uri": uri_from_path(project), "name": "project" }],
-        "capabilities": {
-            "general": { "positionEncodings": ["utf-8"] },
-            "workspace": { "applyEdit": true, "workspaceEdit": { "documentChanges": true } },
-            "experimental": { "copydesk": { "protocol": 1, "acp": {}, "save": true } },
-        },
-    }))
+    let tell = async |method: &str, params: Value| {
+        peer.notify(method, params).await.map_err(|_| "the daemon has ended".to_owned())
+    };
+    call(
+        "initialize",
+        json!({
+            "processId": null,
+            "workspaceFolders": [{ "uri": uri_from_path(project), "name": "project" }],
+            "capabilities": {
+                "general": { "positionEncodings": ["utf-8"] },
+                "workspace": { "applyEdit": true, "workspaceEdit": { "documentChanges": true } },
+                "experimental": { "copydesk": { "protocol": 1, "acp": {}, "save": true } },
+            },
+        }),
+    )
     .await?;
     tell("initialized", json!({})).await?;
     let document = json!({ "uri": uri_from_path(path), "languageId": "rust", "version": 1, "text": text });
     tell("textDocument/didOpen", json!({ "textDocument": document })).await?;
     let session = call("session/new", json!({ "cwd": project, "mcpServers": [] })).await?;
-    let prompt = json!([{ "type": "text", "text": "The test in greet.rs fails. Please mend the function and run the test." }]);
+    let prompt =
+        json!([{ "type": "text", "text": "The test in greet.rs fails. Please mend the function and run the test." }]);
     let turn = call("session/prompt", json!({ "sessionId": session["sessionId"], "prompt": prompt })).await;
     call("shutdown", Value::Null).await?;
     tell("exit", Value::Null).await?;
@@ -120,11 +126,14 @@ impl Handler for Editor {
             "session/request_permission" => {
                 let told = self.told.clone();
                 Reply::Abortable(Box::pin(async move {
-                    say(&told, format!("\n[ask]    {}\n", params["toolCall"]["title"].as_str().unwrap_or_default())).await;
+                    say(&told, format!("\n[ask]    {}\n", params["toolCall"]["title"].as_str().unwrap_or_default()))
+                        .await;
                     for block in params["toolCall"]["content"].as_array().into_iter().flatten() {
                         say(&told, indent(block["content"]["text"].as_str().unwrap_or_default())).await;
                     }
-                    let option = params["options"].as_array().and_then(|options| options.iter().find(|option| option["kind"] == "allow_once"));
+                    let option = params["options"]
+                        .as_array()
+                        .and_then(|options| options.iter().find(|option| option["kind"] == "allow_once"));
                     let option = option.ok_or_else(|| RpcError::invalid_params("nothing can be allowed"))?;
                     say(&told, format!("[user]   (scripted) {}\n", option["name"].as_str().unwrap_or_default())).await;
                     Ok(json!({ "outcome": { "outcome": "selected", "optionId": option["optionId"] } }))
@@ -148,7 +157,9 @@ impl Handler for Editor {
     fn notification(&self, notification: Notification) {
         let line = match notification.method.as_str() {
             "session/update" => update(&notification.params["update"]),
-            "window/showMessage" => Some(format!("[notice] {}\n", notification.params["message"].as_str().unwrap_or_default())),
+            "window/showMessage" => {
+                Some(format!("[notice] {}\n", notification.params["message"].as_str().unwrap_or_default()))
+            }
             _ => None,
         };
         // The channel holds more lines than the whole turn has; a lost line of the demo's output would harm nobody.
@@ -172,12 +183,17 @@ impl Buffer {
                 let at = |end: &str| {
                     let position = &edit["range"][end];
                     let number = |name: &str| position[name].as_u64().and_then(|number| u32::try_from(number).ok());
-                    Some(offset_of(&self.text, Position { line: number("line")?, column: number("character")? }, ENCODING))
+                    Some(offset_of(
+                        &self.text,
+                        Position { line: number("line")?, column: number("character")? },
+                        ENCODING,
+                    ))
                 };
                 Some(TextEdit { range: at("start")?..at("end")?, text: edit["newText"].as_str()?.to_owned() })
             })
             .collect();
-        let edits = EditSet::new(&self.text, edits.ok_or("the edits were not understood")?).map_err(|error| error.to_string())?;
+        let edits = EditSet::new(&self.text, edits.ok_or("the edits were not understood")?)
+            .map_err(|error| error.to_string())?;
         let after = edits.apply(&self.text).map_err(|error| error.to_string())?;
         let diff = unified(&self.path.name(), &self.text, &after, 1);
         self.text = after;

@@ -28,32 +28,41 @@ const STEPS: &[Step] = &[
         expects: "Hello {name}",
         says: "The greeting lacks its comma. I put it in, and make a mistake on purpose.",
         calls: || {
-            Some(("edit", json!({
-                "filePath": "greet.rs",
-                "oldString": "    format!(\"Hello {name}\")",
-                "newString": "    \"Hello, {name}!\"",
-            })))
+            Some((
+                "edit",
+                json!({
+                    "filePath": "greet.rs",
+                    "oldString": "    format!(\"Hello {name}\")",
+                    "newString": "    \"Hello, {name}!\"",
+                }),
+            ))
         },
     },
     Step {
         expects: "mismatched types",
         says: "The result of my edit carries the compiler's error: a `String` is expected. I mend it.",
         calls: || {
-            Some(("edit", json!({
-                "filePath": "greet.rs",
-                "oldString": "    \"Hello, {name}!\"",
-                "newString": "    format!(\"Hello, {name}!\")",
-            })))
+            Some((
+                "edit",
+                json!({
+                    "filePath": "greet.rs",
+                    "oldString": "    \"Hello, {name}!\"",
+                    "newString": "    format!(\"Hello, {name}!\")",
+                }),
+            ))
         },
     },
     Step {
         expects: "fixed",
         says: "Fixed. Now I run the test.",
         calls: || {
-            Some(("bash", json!({
-                "command": "rustc --edition 2021 --test greet.rs -o greet-test && ./greet-test",
-                "description": "Compile and run the test",
-            })))
+            Some((
+                "bash",
+                json!({
+                    "command": "rustc --edition 2021 --test greet.rs -o greet-test && ./greet-test",
+                    "description": "Compile and run the test",
+                }),
+            ))
         },
     },
     Step { expects: "1 passed", says: "The test passes. I am done.", calls: || None },
@@ -76,12 +85,18 @@ impl Model for Scripted {
 fn answer(request: &ModelRequest) -> Vec<Result<ModelEvent, ModelError>> {
     let done = request.messages.iter().filter(|message| matches!(message, ModelMessage::Assistant(_))).count();
     let last = match request.messages.last() {
-        Some(ModelMessage::Results(results)) => results.iter().map(|result| result.text.as_str()).collect::<Vec<_>>().join("\n"),
+        Some(ModelMessage::Results(results)) => {
+            results.iter().map(|result| result.text.as_str()).collect::<Vec<_>>().join("\n")
+        }
         Some(ModelMessage::User(_) | ModelMessage::Assistant(_)) | None => String::new(),
     };
     let Some(step) = STEPS.get(done) else { return vec![Err(unexpected("the script is over"))] };
     if !last.contains(step.expects) {
-        return vec![Err(unexpected(&format!("step {} expected {:?} in this result:\n{last}", done + 1, step.expects)))];
+        return vec![Err(unexpected(&format!(
+            "step {} expected {:?} in this result:\n{last}",
+            done + 1,
+            step.expects
+        )))];
     }
     let mut events: Vec<_> = step.says.split_inclusive(' ').map(|word| Ok(ModelEvent::Text(word.to_owned()))).collect();
     let finish = match (step.calls)() {

@@ -123,11 +123,7 @@ impl Client {
             encoding: negotiate(capabilities),
             opt_in: opt_in(capabilities),
             applies_edits: versioned && workspace.and_then(|workspace| workspace.apply_edit).unwrap_or(false),
-            shows_progress: capabilities
-                .window
-                .as_ref()
-                .and_then(|window| window.work_done_progress)
-                .unwrap_or(false),
+            shows_progress: capabilities.window.as_ref().and_then(|window| window.work_done_progress).unwrap_or(false),
             answers_configuration: workspace.and_then(|workspace| workspace.configuration).unwrap_or(false),
             process: params.process_id,
         }

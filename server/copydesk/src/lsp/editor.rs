@@ -68,9 +68,11 @@ impl Editor for LspEditor {
                 return all_unsaved("this editor cannot be asked to save");
             }
             match self.ask::<_, SaveResult>(methods::SAVE, SaveParams { uris: uris.clone() }).await {
-                Ok(result) => {
-                    result.unsaved.into_iter().map(|unsaved| Unsaved { uri: unsaved.uri, reason: unsaved.reason }).collect()
-                }
+                Ok(result) => result
+                    .unsaved
+                    .into_iter()
+                    .map(|unsaved| Unsaved { uri: unsaved.uri, reason: unsaved.reason })
+                    .collect(),
                 Err(error) => all_unsaved(&error.to_string()),
             }
         })
@@ -110,7 +112,8 @@ impl Editor for LspEditor {
 
 impl LspEditor {
     async fn ask<P: Serialize, R: DeserializeOwned>(&self, method: &str, params: P) -> Result<R, EditorError> {
-        let params = serde_json::to_value(params).map_err(|error| EditorError::Refused { reason: Some(error.to_string()) })?;
+        let params =
+            serde_json::to_value(params).map_err(|error| EditorError::Refused { reason: Some(error.to_string()) })?;
         let answer = self.call(method, params).await?;
         serde_json::from_value(answer).map_err(|error| EditorError::Refused { reason: Some(error.to_string()) })
     }
