@@ -63,11 +63,11 @@ pub async fn run(out: &mut (dyn Write + Send)) -> std::io::Result<ExitCode> {
     let (editor_end, daemon_end) = tokio::io::duplex(64 * 1024);
     let (daemon_reads, daemon_writes) = tokio::io::split(daemon_end);
     let daemon = tokio::spawn(serve::lsp(Box::new(daemon_reads), Box::new(daemon_writes), services));
-    let text = client::drive(editor_end, &project, SAMPLE, out).await?;
+    let outcome = client::drive(editor_end, &project, SAMPLE, out).await?;
     let farewell = daemon.await.map_err(std::io::Error::other)?;
 
-    writeln!(out, "\n--- greet.rs at the end ---\n{text}---")?;
-    if text == EXPECTED && farewell == Farewell::Orderly {
+    writeln!(out, "\n--- greet.rs at the end ---\n{}---", outcome.text)?;
+    if outcome.finished && outcome.text == EXPECTED && farewell == Farewell::Orderly {
         writeln!(out, "\nDone: the edit was checked, mended and tested. Set up your editor: see README.md.")?;
         Ok(ExitCode::SUCCESS)
     } else {

@@ -197,7 +197,7 @@ impl Pump {
         match update {
             // Closed: the connection's end is told to the session by its face.
             Ok(update) => {
-                drop(self.peer.notify("session/update", json!({ "sessionId": session, "update": update })).await)
+                let _ = self.peer.notify("session/update", json!({ "sessionId": session, "update": update })).await;
             }
             Err(error) => tracing::error!(%error, "an update could not be written"),
         }

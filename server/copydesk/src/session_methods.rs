@@ -78,6 +78,7 @@ impl SessionMethods {
             let session =
                 engine.new_session(NewSession { folder, additional, connection }).await.map_err(engine_error)?;
             client.add(session.clone());
+            session.opened();
             let choices = session.choices();
             result(
                 acp::NewSessionResponse::new(session.id().to_string())

@@ -80,6 +80,8 @@ pub enum Source {
     File(AbsPath),
     /// An environment variable, by name.
     Variable(String),
+    /// The editor's settings.
+    Editor,
 }
 
 impl Default for Config {
@@ -147,6 +149,7 @@ impl fmt::Display for Source {
         match self {
             Source::File(path) => path.fmt(f),
             Source::Variable(name) => write!(f, "variable {name}"),
+            Source::Editor => f.write_str("the editor's settings"),
         }
     }
 }

@@ -87,7 +87,7 @@ impl Engine {
             }
         }
         let place = self.place(folder, roots).await;
-        let config = config::load(&self.ports, &place.facts).await;
+        let config = config::load(&self.ports, &place.facts, new.connection.editor.settings()).await;
         self.start(place, config, new.connection).await
     }
 
@@ -98,7 +98,7 @@ impl Engine {
         }
         let stored = self.ports.store.load(id.clone()).await?;
         let place = self.place(stored.meta.folder.clone(), stored.meta.roots.clone()).await;
-        let config = config::load(&self.ports, &place.facts).await;
+        let config = config::load(&self.ports, &place.facts, connection.editor.settings()).await;
         self.resume(stored, place, config, connection).await
     }
 

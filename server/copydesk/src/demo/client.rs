@@ -18,13 +18,21 @@ use tokio::sync::{mpsc, oneshot};
 
 const ENCODING: PositionEncoding = PositionEncoding::Utf8;
 
-/// Opens `greet.rs`, sends the prompt, and gives the buffer's text after the turn.
+/// How the turn came out.
+pub(super) struct Outcome {
+    /// Of the buffer.
+    pub(super) text: String,
+    /// Whether the model came to the end of its script.
+    pub(super) finished: bool,
+}
+
+/// Opens `greet.rs` and sends the prompt.
 pub(super) async fn drive(
     transport: DuplexStream,
     project: &AbsPath,
     text: &str,
     out: &mut (dyn Write + Send),
-) -> std::io::Result<String> {
+) -> std::io::Result<Outcome> {
     let path = project.join("greet.rs");
     let (told, mut lines) = mpsc::channel(256);
     let buffer = Arc::new(Mutex::new(Buffer { path: path.clone(), text: Rope::from_str(text), version: 1 }));
@@ -50,13 +58,13 @@ pub(super) async fn drive(
     while let Ok(line) = lines.try_recv() {
         write!(out, "{line}")?;
     }
-    match stopped {
+    match &stopped {
         Ok(reason) => writeln!(out, "\n[turn] {reason}")?,
         Err(error) => writeln!(out, "\n[turn] failed: {error}")?,
     }
     connection.await.map_err(std::io::Error::other)?;
     let text = buffer.lock().unwrap_or_else(PoisonError::into_inner).text.to_string();
-    Ok(text)
+    Ok(Outcome { text, finished: stopped.is_ok_and(|reason| reason == "end_turn") })
 }
 
 async fn converse(peer: Peer, project: &AbsPath, path: &AbsPath, text: &str) -> Result<String, String> {

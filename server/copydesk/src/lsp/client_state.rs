@@ -16,6 +16,8 @@ pub(super) struct ClientState {
     client: OnceLock<Client>,
     /// URIs of the workspace's folders, in the client's order.
     folders: Mutex<Vec<String>>,
+    /// The section `copydesk` of the client's settings; null where there is none.
+    settings: Mutex<Value>,
     shut_down: AtomicBool,
     next_progress: AtomicU64,
     /// Sessions by the token of their progress.
@@ -39,6 +41,7 @@ impl ClientState {
             peer,
             client: OnceLock::new(),
             folders: Mutex::default(),
+            settings: Mutex::default(),
             shut_down: AtomicBool::new(false),
             next_progress: AtomicU64::new(1),
             progress: Mutex::default(),
@@ -87,6 +90,18 @@ impl ClientState {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         folders.retain(|uri| !removed.iter().any(|removed| removed.uri.as_str() == uri));
         folders.extend(added.iter().map(|added| added.uri.to_string()));
+    }
+
+    pub(super) fn settings(&self) -> Value {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Keeps the section `copydesk` of `settings`, or all of it where the client has sent the section alone.
+    pub(super) fn keep_settings(&self, mut settings: Value) {
+        if let Some(section) = settings.get_mut("copydesk") {
+            settings = section.take();
+        }
+        *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = settings;
     }
 
     /// A token for progress that cancels `session` when the user says so.

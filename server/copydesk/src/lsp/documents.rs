@@ -39,6 +39,22 @@ impl DocumentServer {
         Self { state, overlay, disk }
     }
 
+    fn pull_settings(&self) {
+        if !self.state.client().is_some_and(|client| client.answers_configuration) {
+            return;
+        }
+        let state = self.state.clone();
+        tokio::spawn(async move {
+            let items = json!({ "items": [{ "section": "copydesk" }] });
+            match state.peer().request("workspace/configuration", items).await {
+                Ok(mut answer) => {
+                    state.keep_settings(answer.get_mut(0).map(serde_json::Value::take).unwrap_or_default())
+                }
+                Err(error) => tracing::debug!(%error, "the client gave no settings"),
+            }
+        });
+    }
+
     /// Opening is the one moment at which the names of links are resolved: later messages find the document by its URI. It costs a few system calls.
     fn document(&self, uri: String, language: String, version: i32, text: &str) -> Option<Document> {
         let path = match path_from_uri(&uri) {
@@ -79,6 +95,9 @@ impl LanguageServer for DocumentServer {
                 methods: methods::additions().map(str::to_owned).collect(),
             }})
         });
+        if let Some(options) = params.initialization_options {
+            self.state.keep_settings(options);
+        }
         Ok(InitializeResult {
             capabilities: ServerCapabilities {
                 position_encoding: Some(encoding_kind(client.encoding)),
@@ -106,7 +125,9 @@ impl LanguageServer for DocumentServer {
         })
     }
 
-    async fn initialized(&self, _: InitializedParams) {}
+    async fn initialized(&self, _: InitializedParams) {
+        self.pull_settings();
+    }
 
     async fn shutdown(&self) -> Result<()> {
         self.state.shut_down();
@@ -151,8 +172,14 @@ impl LanguageServer for DocumentServer {
         self.state.change_folders(&params.event.added, &params.event.removed);
     }
 
-    /// Settings are read by the next session from the files that hold them.
-    async fn did_change_configuration(&self, _: DidChangeConfigurationParams) {}
+    /// In force from the next session on. Clients that answer for their settings send nothing of use with the notification.
+    async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
+        if self.state.client().is_some_and(|client| client.answers_configuration) {
+            self.pull_settings();
+        } else {
+            self.state.keep_settings(params.settings);
+        }
+    }
 }
 
 fn encoding_kind(encoding: PositionEncoding) -> PositionEncodingKind {

@@ -104,6 +104,10 @@ impl Editor for LspEditor {
         })
     }
 
+    fn settings(&self) -> Option<Value> {
+        Some(self.0.settings()).filter(Value::is_object)
+    }
+
     /// A client that opted in shows every edit in its buffer and takes it back by one undo.
     fn edits_are_free(&self) -> bool {
         self.0.opt_in().is_some_and(|opt_in| opt_in.acp.is_some())

@@ -26,7 +26,9 @@ const OPENCODES: &[&str] = &["opencode.json", "opencode.jsonc"];
 
 /// Never fails: what cannot be read is a problem in the result. Keys of project files that run something, widen a permission or redirect a key are
 /// left out and named as problems.
-pub async fn load(ports: &Ports, facts: &Facts) -> Config {
+///
+/// `editor` are the settings of the session's editor; they may come from the project and are treated like its files.
+pub async fn load(ports: &Ports, facts: &Facts, editor: Option<serde_json::Value>) -> Config {
     let mut reader = Reader {
         files: ports.files.as_ref(),
         environment: ports.environment.as_ref(),
@@ -43,7 +45,8 @@ pub async fn load(ports: &Ports, facts: &Facts) -> Config {
         user.merge(permission);
     }
     let agents = agent::built_in(None).into_keys().chain(keys(&user, "agent")).collect();
-    let project = reader.project_files(facts, &agents).await;
+    let mut project = reader.project_files(facts, &agents).await;
+    project.extend(editor.and_then(|settings| reader.editor_settings(&settings, &agents)));
 
     let all = merged(before.iter().chain(&project).chain(&after));
     let trees = Trees { user, project: merged(project.iter()), all };
@@ -164,6 +167,12 @@ impl Reader<'_> {
             }
         }
         trees
+    }
+
+    fn editor_settings(&mut self, settings: &serde_json::Value, agents: &BTreeSet<String>) -> Option<Node> {
+        let mut tree = self.tree(&Substituted::verbatim(settings.to_string()), Source::Editor)?;
+        restrict(&mut tree, agents, &mut self.problems);
+        Some(tree)
     }
 
     async fn project_file(&mut self, path: AbsPath, project: &Project<'_>) -> Option<Node> {

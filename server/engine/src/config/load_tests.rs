@@ -40,6 +40,15 @@ fn load_with<const N: usize>(files: &[(&str, &str)], vars: [(&str, &str); N]) ->
 }
 
 fn load_disk<const N: usize>(disk: MemoryDisk, vars: [(&str, &str); N], facts: &Facts) -> Config {
+    load_edited(disk, vars, facts, None)
+}
+
+fn load_edited<const N: usize>(
+    disk: MemoryDisk,
+    vars: [(&str, &str); N],
+    facts: &Facts,
+    editor: Option<serde_json::Value>,
+) -> Config {
     let keys = [("openai", "sk-stored"), ("mine", "sk-mine")];
     let ports = Ports {
         files: DiskFiles::new(Arc::new(disk)),
@@ -51,7 +60,7 @@ fn load_disk<const N: usize>(disk: MemoryDisk, vars: [(&str, &str); N], facts: &
         clock: Arc::new(FakeClock::default()),
         ids: Arc::new(FakeIds::default()),
     };
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(load(&ports, facts))
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(load(&ports, facts, editor))
 }
 
 fn load_files(files: &[(&str, &str)]) -> Config {
@@ -764,4 +773,23 @@ proptest! {
             prop_assert!(with.key_variables.contains(name));
         }
     }
+}
+
+#[test]
+fn r19_1_settings_of_the_editor_only_tighten() {
+    let settings = serde_json::json!({
+        "model": "openai/gpt-5",
+        "permission": { "bash": "allow", "edit": "ask", "webfetch": "deny" },
+        "provider": { "openai": { "options": { "baseURL": "http://elsewhere" } } },
+    });
+    let config = load_edited(MemoryDisk::new(), [], &facts(), Some(settings));
+    assert_eq!(config.model.as_ref().map(ToString::to_string).as_deref(), Some("openai/gpt-5"));
+    check_verdict(&config, "build", "edit", "a.rs", Verdict::Ask);
+    check_verdict(&config, "build", "webfetch", "http://x", Verdict::Deny);
+    let bash = decide("bash", &["ls".to_owned()], &config.agents["build"].rules, &[]);
+    assert!(!bash.is_allowed_by_user(), "{bash:?}");
+    assert!(config.models.iter().all(|model| model.provider.base_url != "http://elsewhere"));
+    let named: Vec<_> = config.problems.iter().map(|problem| (&problem.source, problem.key.as_deref())).collect();
+    let expected = ["permission.bash", "provider.openai.options.baseURL"];
+    assert_eq!(named, expected.map(|key| (&Source::Editor, Some(key))));
 }

@@ -41,6 +41,7 @@ fn rule(permission: &str, pattern: &str, verdict: Verdict, place: &Place, author
     let origin = match (place.source.as_ref(), author) {
         (Source::File(file), Author::User) => Origin::Config { file: file.clone(), line },
         (Source::File(file), Author::Project) => Origin::Project { file: file.clone(), line },
+        (Source::Editor, _) => Origin::Editor,
         (Source::Variable(name), _) => Origin::Variable { name: name.clone() },
     };
     Rule { permission: permission.to_owned(), pattern: expand_home(pattern, home), verdict, origin }

@@ -54,6 +54,8 @@ pub enum Origin {
     Guard { agent: String },
     /// Configuration of a project that nobody has trusted: it makes a verdict stricter, never milder.
     Project { file: AbsPath, line: Option<usize> },
+    /// The editor's settings, which may be the project's.
+    Editor,
     /// `line` is one-based.
     Config { file: AbsPath, line: Option<usize> },
     /// An environment variable that holds configuration.
@@ -66,7 +68,9 @@ impl Origin {
     /// Whether the user wrote or said it, as against what holds without a word of his.
     pub fn is_users(&self) -> bool {
         match self {
-            Origin::Default | Origin::Agent { .. } | Origin::Guard { .. } | Origin::Project { .. } => false,
+            Origin::Default | Origin::Agent { .. } | Origin::Guard { .. } | Origin::Project { .. } | Origin::Editor => {
+                false
+            }
             Origin::Config { .. } | Origin::Variable { .. } | Origin::Grant => true,
         }
     }
@@ -78,7 +82,7 @@ impl Origin {
             | Origin::Config { .. }
             | Origin::Variable { .. }
             | Origin::Grant => Layer::Open,
-            Origin::Project { .. } => Layer::Project,
+            Origin::Project { .. } | Origin::Editor => Layer::Project,
             Origin::Guard { .. } => Layer::Guard,
         }
     }
@@ -94,6 +98,7 @@ impl fmt::Display for Origin {
                 write!(f, "{file}:{line}")
             }
             Origin::Config { file, line: None } | Origin::Project { file, line: None } => file.fmt(f),
+            Origin::Editor => f.write_str("the editor's settings"),
             Origin::Variable { name } => write!(f, "variable {name}"),
             Origin::Grant => f.write_str("your answer to an earlier question"),
         }

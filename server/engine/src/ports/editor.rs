@@ -16,6 +16,11 @@ pub trait Editor: Send + Sync {
     /// Files changed on the disk: clean buffers are read again. Resolves when that is done.
     fn files_changed(&self, changes: Vec<FileChange>) -> BoxFuture<'_, ReloadReport>;
 
+    /// The section `copydesk` of the editor's settings, as it stands now: a configuration like a project's, since editors read settings from folders too.
+    fn settings(&self) -> Option<serde_json::Value> {
+        None
+    }
+
     /// Where edits of open documents need no ask: an editor that shows them and takes them back by one undo (design §7).
     fn edits_are_free(&self) -> bool;
 }
