@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use serde_json::json;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
@@ -57,6 +58,17 @@ impl Home {
         std::fs::create_dir_all(file.parent().expect("a folder")).expect("the folder of a file");
         std::fs::write(&file, text).expect("a file of the project");
         file
+    }
+
+    /// The user's configuration: one model, at this address.
+    pub fn use_model(&self, base_url: &str) {
+        let config = json!({
+            "model": "scripted/model",
+            "provider": { "scripted": { "options": { "baseURL": base_url, "apiKey": "key" }, "models": { "model": {} } } },
+        });
+        let folder = self.config().join("copydesk");
+        std::fs::create_dir_all(&folder).expect("the folder of the configuration");
+        std::fs::write(folder.join("copydesk.jsonc"), config.to_string()).expect("the configuration");
     }
 
     /// What the program has written to its standard error so far.

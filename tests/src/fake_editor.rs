@@ -191,6 +191,11 @@ impl FakeEditor {
         self.state().responses.contains_key(&id)
     }
 
+    /// A request that needs no answer, since the connection has ended before it.
+    pub fn forget_request(&self, id: i64) {
+        self.state().forget_request(id);
+    }
+
     /// The next answer to an id that was never given out, null included: what [`Self::raw`] brought about.
     pub async fn await_stray(&self) -> Value {
         self.until("an answer to a raw message", |state| state.strays.pop_front()).await
@@ -270,6 +275,18 @@ impl FakeEditor {
     /// The n-th applied edit, counted from one.
     pub async fn await_applied(&self, count: usize) -> Applied {
         self.until(&format!("edit {count}"), |state| state.applied.get(count - 1).cloned()).await
+    }
+
+    /// `session/new` in the home's project: the session's id.
+    pub async fn new_session(&self) -> String {
+        let params = json!({ "cwd": self.home().workspace(), "mcpServers": [] });
+        let answer = self.request("session/new", params).await.expect("a session");
+        answer["sessionId"].as_str().expect("an id").to_owned()
+    }
+
+    /// `session/prompt` with a text: the id of the request.
+    pub fn prompt(&self, session: &str, text: &str) -> i64 {
+        self.send("session/prompt", prompt_params(session, text))
     }
 
     /// `textDocument/didOpen`, with version 1.
@@ -416,6 +433,11 @@ impl Capabilities {
             "capabilities": capabilities,
         })
     }
+}
+
+/// The params of `session/prompt` with a text.
+pub fn prompt_params(session: &str, text: &str) -> Value {
+    json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] })
 }
 
 /// The `file:` URI of a path without characters that need escaping.

@@ -6,3 +6,5 @@
 mod neovim;
 #[path = "all/scripted_model.rs"]
 mod scripted_model;
+#[path = "all/wire.rs"]
+mod wire;

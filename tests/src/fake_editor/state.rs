@@ -81,6 +81,11 @@ impl State {
         id
     }
 
+    pub(super) fn forget_request(&mut self, id: i64) {
+        assert!(self.ended, "a request needs an answer while the daemon runs");
+        self.unanswered.remove(&id);
+    }
+
     pub(super) fn send_notification(&mut self, method: &str, params: Value) {
         self.send(with_params(json!({ "jsonrpc": "2.0", "method": method }), params));
     }
