@@ -6,6 +6,7 @@ use copydesk_tests::daemon::Home;
 use copydesk_tests::fake_editor::{Capabilities, Encoding, FakeEditor, Refusal, prompt_params, uri};
 use copydesk_tests::scripted_model::{Gate, Reply, Script, ScriptedModel};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 /// Design §3: whatever is pending.
 const END: Duration = Duration::from_secs(2);
@@ -50,6 +51,15 @@ async fn plain() -> FakeEditor {
 
 fn command(text: &str) -> Reply {
     Reply::call("bash", json!({ "command": text, "description": "Run a command" }))
+}
+
+/// Of a daemon that has ended: the prompt may have been answered on the way out; never twice.
+async fn settle(editor: &FakeEditor, prompt: i64) {
+    if editor.is_answered(prompt) {
+        drop(editor.await_response(prompt).await);
+    } else {
+        editor.forget_request(prompt);
+    }
 }
 
 #[tokio::test]
@@ -251,12 +261,7 @@ async fn r22_6_c99_end_of_input_ends_the_daemon_with_a_turn_pending() {
     editor.close_input();
     let (_, took) = editor.await_end().await;
     assert!(took < END, "{took:?}");
-    // The prompt may have been answered on the way out; never twice.
-    if editor.is_answered(prompt) {
-        drop(editor.await_response(prompt).await);
-    } else {
-        editor.forget_request(prompt);
-    }
+    settle(&editor, prompt).await;
     editor.finish().await;
     model.finish();
 }
@@ -270,11 +275,32 @@ async fn r22_6_end_of_input_ends_the_daemon_with_an_ask_pending() {
     editor.close_input();
     let (_, took) = editor.await_end().await;
     assert!(took < END, "{took:?}");
-    if editor.is_answered(prompt) {
-        drop(editor.await_response(prompt).await);
-    } else {
-        editor.forget_request(prompt);
-    }
+    settle(&editor, prompt).await;
+    editor.finish().await;
+    model.finish();
+}
+
+#[tokio::test]
+async fn r22_6_end_of_input_ends_the_commands_that_run() {
+    // The command holds a connection to the test for as long as anything of it lives.
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let stubborn =
+        format!("trap '' TERM INT HUP; exec 3<>/dev/tcp/127.0.0.1/{port}; echo runs >&3; while :; do sleep 600; done");
+    let (model, mut editor) = with_model([command(&stubborn)]).await;
+    editor.answer_permissions_with("allow_once");
+    let session = editor.new_session().await;
+    let prompt = editor.prompt(&session, "go");
+    let mut alive = String::new();
+    let mut connection = BufReader::new(listener.accept().await.unwrap().0);
+    connection.read_line(&mut alive).await.unwrap();
+    assert_eq!(alive, "runs\n");
+    editor.close_input();
+    let (_, took) = editor.await_end().await;
+    assert!(took < END, "{took:?}");
+    let gone = tokio::time::timeout(END, connection.read_to_end(&mut Vec::new())).await;
+    assert!(gone.is_ok(), "the command outlives the daemon");
+    settle(&editor, prompt).await;
     editor.finish().await;
     model.finish();
 }
