@@ -95,6 +95,9 @@ impl Face {
 
 impl Handler for Face {
     fn request(&self, request: Request) -> Reply {
+        if self.state.was_shut_down() {
+            return Reply::Now(Err(RpcError::invalid_request("only `exit` may follow `shutdown`")));
+        }
         if request.method.starts_with("session/") && self.state.speaks_acp() {
             return self.sessions.request(request);
         }
