@@ -63,6 +63,8 @@ pub struct Capabilities {
     pub folders: Vec<String>,
     /// `processId`.
     pub process: Option<u32>,
+    /// What `workspace/configuration` is answered for the section `copydesk`; null: nothing is set.
+    pub settings: Value,
 }
 
 impl Default for Capabilities {
@@ -74,6 +76,7 @@ impl Default for Capabilities {
             progress: false,
             folders: Vec::new(),
             process: None,
+            settings: Value::Null,
         }
     }
 }
@@ -137,6 +140,12 @@ impl FakeEditor {
     /// `initialize` and `initialized`: the capabilities that the daemon answered.
     pub async fn initialize(&mut self, capabilities: Capabilities) -> Value {
         let answer = self.request("initialize", capabilities.params()).await.expect("initialize is answered");
+        self.script("workspace/configuration", move |params| {
+            let items = params["items"].as_array().expect("a list of sections");
+            let of =
+                |item: &Value| if item["section"] == "copydesk" { capabilities.settings.clone() } else { Value::Null };
+            items.iter().map(of).collect()
+        });
         self.initialized = answer["capabilities"].clone();
         let encoding = match self.initialized["positionEncoding"].as_str() {
             None | Some("utf-16") => Encoding::Utf16,
