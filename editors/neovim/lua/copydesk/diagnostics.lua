@@ -209,8 +209,8 @@ local function ready(question)
       if report and report.version < question.version then
         return nil
       end
-      -- A server that was never heard may be one that has no diagnostics: the others are not held up by it.
-      if not report and observed and observed.speaks then
+      -- A server that was never heard may be one that has no diagnostics, here or at all: the others are not held up by it.
+      if not report and observed and observed.speaks and not observed.silent[question.buffer] then
         return nil
       end
     elseif report == false then
@@ -238,12 +238,12 @@ local function answer_of(question, reports, encoding)
   return { uri = question.uri, version = version, state = 'ready', diagnostics = found }
 end
 
---- Nobody answered in a whole wait: from now on the daemon need not wait for servers that never spoke.
+--- Nobody answered in a whole wait: from now on the daemon need not wait for servers that never spoke of this buffer.
 ---@param question copydesk.Question
 local function note_silence(question)
   for _, client in ipairs(others(question.buffer)) do
     local observed = state.observed[client.id]
-    if observed and not observed.speaks then
+    if observed and not observed.reports[question.buffer] then
       observed.silent[question.buffer] = true
     end
   end

@@ -51,7 +51,9 @@ function M.watch(buffer)
     vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufWritePost', 'FileChangedShellPost' }, {
       group = group,
       callback = function(event)
-        if known[event.buf] ~= nil then
+        -- A buffer that was kept as it is, not read again, still has the file to ask about.
+        local kept = event.event == 'FileChangedShellPost' and vim.bo[event.buf].modified
+        if known[event.buf] ~= nil and not kept then
           known[event.buf] = stamp(event.buf)
         end
       end,
