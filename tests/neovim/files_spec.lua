@@ -56,10 +56,13 @@ function tests.save_writes_with_autocommands_and_tells_what_it_could_not()
       -- The daemon must have seen the buffers before something else writes.
       ask(child, '_copydesk/save', { uris = {} })
       harness.write(child.workspace .. '/c.txt', 'written by something else\n')
-    -- The user has seen that, and kept his text: Neovim would still ask before it writes.
-    child:lua([[
-      vim.api.nvim_create_autocmd('FileChangedShell', { pattern = 'c.txt', command = 'let v:fcs_choice = ""' })
-      vim.cmd('silent checktime ' .. vim.fn.bufnr('c.txt'))
+      -- The user has seen that, and kept his text: Neovim would still ask before it writes.
+      child:lua([[
+      local buffer = vim.fn.bufnr('c.txt')
+      vim.api.nvim_create_autocmd('FileChangedShell', { buffer = buffer, command = 'let v:fcs_choice = ""' })
+      vim.cmd('silent checktime ' .. buffer)
+      -- What follows where the question is answered by OK.
+      vim.api.nvim_exec_autocmds('FileChangedShellPost', { buffer = buffer })
     ]])
       local names = { 'a.txt', 'b.txt', 'c.txt', 'd.txt', 'none.txt' }
       local answer = ask(child, '_copydesk/save', {
