@@ -3,6 +3,7 @@
 
 local chat = require('copydesk.chat')
 local log = require('copydesk.log')
+local render = require('copydesk.render')
 
 local M = {}
 
@@ -55,7 +56,7 @@ end
 ---@return string filetype
 local function preview_of(call)
   local content = vim.tbl_filter(function(item)
-    return item.type == 'diff' or chat.text_of(item.content) ~= ''
+    return item.type == 'diff' or render.text_of(item.content) ~= ''
   end, call.content or {})
   local only_diffs = #content > 0 and not vim.iter(content):any(function(item)
     return item.type ~= 'diff'
@@ -63,11 +64,11 @@ local function preview_of(call)
   local lines = {}
   for _, item in ipairs(content) do
     if item.type ~= 'diff' then
-      vim.list_extend(lines, vim.split((chat.text_of(item.content):gsub('\n$', '')), '\n', { plain = true }))
+      vim.list_extend(lines, vim.split((render.text_of(item.content):gsub('\n$', '')), '\n', { plain = true }))
     elseif only_diffs then
-      vim.list_extend(lines, vim.split((chat.unified(item):gsub('\n$', '')), '\n', { plain = true }))
+      vim.list_extend(lines, vim.split((render.unified(item):gsub('\n$', '')), '\n', { plain = true }))
     else
-      vim.list_extend(lines, chat.fence(chat.unified(item), 'diff'))
+      vim.list_extend(lines, render.fence(render.unified(item), 'diff'))
     end
   end
   if #lines == 0 and call.rawInput ~= nil then

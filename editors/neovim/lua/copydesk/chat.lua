@@ -1,6 +1,7 @@
 -- The conversation as a Markdown buffer: what was said, tool calls, diffs, the plan. Shows; decides and sends nothing.
 
 local config = require('copydesk.config')
+local render = require('copydesk.render')
 
 local M = {}
 
@@ -38,135 +39,6 @@ local state = {
   flush_planned = false,
   ---@type (integer|string)[]?
   levels = nil,
-}
-
-local marks = {
-  pending = '[ ]',
-  in_progress = '[~]',
-  asked = '[?]',
-  completed = '[x]',
-  failed = '[!]',
-  interrupted = '[-]',
-}
-
---- Text as lines; a carriage return is shown, since Neovim would hide what stands before it.
----@param text string
----@return string[]
-local function split(text)
-  return vim.split((text:gsub('\r\n', '\n')), '\n', { plain = true })
-end
-
----@param text string
----@return string
-local function one_line(text)
-  return (text:gsub('%s*[\r\n]+%s*', ' '))
-end
-
---- A fenced block whose fence the text cannot close.
----@param text string
----@param language? string
----@return string[]
-function M.fence(text, language)
-  local longest = 2
-  for run in text:gmatch('`+') do
-    longest = math.max(longest, #run)
-  end
-  local fence = ('`'):rep(longest + 1)
-  local lines = { fence .. (language or '') }
-  vim.list_extend(lines, split((text:gsub('\n$', ''))))
-  lines[#lines + 1] = fence
-  return lines
-end
-
---- A path as people read it.
----@param path string
----@return string
-function M.short(path)
-  return vim.fn.fnamemodify(path, ':~:.')
-end
-
---- The unified diff of one file.
----@param diff { path: string, oldText: string?, newText: string }
----@return string
-function M.unified(diff)
-  local make = vim.text and vim.text.diff or vim.diff
-  local hunks = make(diff.oldText or '', diff.newText, { ctxlen = 3 }) --[[@as string]]
-  local name = M.short(diff.path)
-  return ('--- %s\n+++ %s\n%s'):format(diff.oldText and name or '/dev/null', name, hunks)
-end
-
---- The text of a content block of ACP; what is no text is named.
----@param content table?
----@return string
-function M.text_of(content)
-  if type(content) ~= 'table' then
-    return ''
-  end
-  if content.type == 'text' then
-    return content.text or ''
-  end
-  if content.type == 'resource_link' then
-    return ('[%s](%s)'):format(content.name or content.uri, content.uri)
-  end
-  if content.type == 'resource' then
-    return content.resource.text or ('[%s]'):format(content.resource.uri)
-  end
-  return ('[%s]'):format(content.type or 'content')
-end
-
----@param lines string[]
----@param levels (integer|string)[]
----@param added string[]
----@param folded boolean
-local function add(lines, levels, added, folded)
-  for index, line in ipairs(added) do
-    lines[#lines + 1] = line
-    levels[#levels + 1] = folded and (index == 1 and '>1' or 1) or 0
-  end
-end
-
----@type table<string, fun(block: copydesk.Block, lines: string[], levels: (integer|string)[])>
-local renderers = {
-  heading = function(block, lines, levels)
-    add(lines, levels, { block.text }, false)
-  end,
-  notice = function(block, lines, levels)
-    add(lines, levels, { '> ' .. one_line(block.text) }, false)
-  end,
-  user = function(block, lines, levels)
-    add(lines, levels, split(block.text), false)
-  end,
-  text = function(block, lines, levels)
-    add(lines, levels, split(block.text), false)
-  end,
-  thought = function(block, lines, levels)
-    local quoted = vim.tbl_map(function(line)
-      return line == '' and '>' or '> ' .. line
-    end, split(block.text))
-    table.insert(quoted, 1, '> Thinking')
-    add(lines, levels, quoted, true)
-  end,
-  plan = function(block, lines, levels)
-    add(lines, levels, { 'Plan' }, false)
-    for _, entry in ipairs(block.entries) do
-      add(lines, levels, { ('- %s %s'):format(marks[entry.status] or '[ ]', one_line(entry.content)) }, false)
-    end
-  end,
-  tool = function(block, lines, levels)
-    local call = block.call or {}
-    local title = call.title and call.title ~= '' and call.title or call.kind or 'tool'
-    add(lines, levels, { ('%s %s'):format(marks[call.status] or marks.pending, one_line(title)) }, false)
-    for _, item in ipairs(call.content or {}) do
-      if item.type == 'diff' then
-        add(lines, levels, M.fence(M.unified(item), 'diff'), false)
-      elseif item.type == 'content' then
-        local text = M.text_of(item.content)
-        if text ~= '' then
-          add(lines, levels, M.fence(text, 'text'), true)
-        end
-      end
-    end
-  end,
 }
 
 ---@return integer
@@ -275,12 +147,8 @@ end
 
 --- Renders anew; the buffer is changed from the first line that differs.
 ---@param block copydesk.Block
-local function render(block)
-  local lines, levels = {}, {}
-  if block.gap then
-    add(lines, levels, { '' }, false)
-  end
-  renderers[block.kind](block, lines, levels)
+local function redraw(block)
+  local lines, levels = render.block(block)
   local same = 0
   while same < #lines and lines[same + 1] == block.lines[same + 1] do
     same = same + 1
@@ -305,7 +173,7 @@ local function push(kind, fields)
     gap = above ~= nil and not (above.kind == kind and (kind == 'tool' or kind == 'notice')),
   })
   state.blocks[#state.blocks + 1] = block
-  render(block)
+  redraw(block)
   return block
 end
 
@@ -322,7 +190,7 @@ end
 local function grow(block, delta)
   block.text = block.text .. delta
   local quote = block.kind == 'thought'
-  local added = split(delta)
+  local added = render.split(delta)
   local last = #block.lines
   block.dirty_from = math.min(block.dirty_from or math.huge, last)
   for index, line in ipairs(added) do
@@ -341,7 +209,7 @@ end
 ---@param content table A content block of ACP.
 ---@param message? string Id of the message.
 function M.append(kind, content, message)
-  local delta = M.text_of(content)
+  local delta = render.text_of(content)
   local last = state.blocks[#state.blocks]
   if last and last.kind == kind and last.message == message and last.text and not (kind == 'user' and not message) then
     grow(last, delta)
@@ -392,7 +260,7 @@ function M.tool(update)
       block.call[field] = update[field]
     end
   end
-  render(block)
+  redraw(block)
 end
 
 --- Marks a call that waits for the user; its next update takes the mark off.
@@ -402,7 +270,7 @@ function M.mark_asked(id, asked)
   local block = state.calls[id]
   if block and (block.call.status == 'asked') ~= asked then
     block.call.status = asked and 'asked' or 'pending'
-    render(block)
+    redraw(block)
   end
 end
 
@@ -411,7 +279,7 @@ function M.plan(entries)
   agent_heading()
   if state.plan then
     state.plan.entries = entries
-    render(state.plan)
+    redraw(state.plan)
   else
     state.plan = push('plan', { entries = entries })
   end
@@ -432,7 +300,7 @@ function M.end_turn(text, level)
     local status = block.call.status
     if status ~= 'completed' and status ~= 'failed' and status ~= 'interrupted' then
       block.call.status = 'interrupted'
-      render(block)
+      redraw(block)
     end
   end
   state.plan = nil

@@ -3,6 +3,7 @@
 local chat = require('copydesk.chat')
 local client = require('copydesk.client')
 local log = require('copydesk.log')
+local render = require('copydesk.render')
 
 local M = {}
 
@@ -136,7 +137,7 @@ local function blocks(text, contexts)
       end
       content[#content + 1] = {
         type = 'text',
-        text = context.name .. ':\n' .. table.concat(chat.fence(context.text, context.filetype), '\n'),
+        text = context.name .. ':\n' .. table.concat(render.fence(context.text, context.filetype), '\n'),
       }
     end
   end

@@ -1,0 +1,147 @@
+-- What is shown as Markdown: tool calls, diffs, thoughts, the plan. Pure: lines for values, no buffer and no state.
+
+local M = {}
+
+local marks = {
+  pending = '[ ]',
+  in_progress = '[~]',
+  asked = '[?]',
+  completed = '[x]',
+  failed = '[!]',
+  interrupted = '[-]',
+}
+
+--- Text as lines, whichever way they end.
+---@param text string
+---@return string[]
+function M.split(text)
+  return vim.split((text:gsub('\r\n', '\n')), '\n', { plain = true })
+end
+
+---@param text string
+---@return string
+local function one_line(text)
+  return (text:gsub('%s*[\r\n]+%s*', ' '))
+end
+
+--- A fenced block whose fence the text cannot close.
+---@param text string
+---@param language? string
+---@return string[]
+function M.fence(text, language)
+  local longest = 2
+  for run in text:gmatch('`+') do
+    longest = math.max(longest, #run)
+  end
+  local fence = ('`'):rep(longest + 1)
+  local lines = { fence .. (language or '') }
+  vim.list_extend(lines, M.split((text:gsub('\n$', ''))))
+  lines[#lines + 1] = fence
+  return lines
+end
+
+--- A path as people read it.
+---@param path string
+---@return string
+function M.short(path)
+  return vim.fn.fnamemodify(path, ':~:.')
+end
+
+--- The unified diff of one file.
+---@param diff { path: string, oldText: string?, newText: string }
+---@return string
+function M.unified(diff)
+  local make = vim.text and vim.text.diff or vim.diff
+  local hunks = make(diff.oldText or '', diff.newText, { ctxlen = 3 }) --[[@as string]]
+  local name = M.short(diff.path)
+  return ('--- %s\n+++ %s\n%s'):format(diff.oldText and name or '/dev/null', name, hunks)
+end
+
+--- The text of a content block of ACP; what is no text is named.
+---@param content table?
+---@return string
+function M.text_of(content)
+  if type(content) ~= 'table' then
+    return ''
+  end
+  if content.type == 'text' then
+    return content.text or ''
+  end
+  if content.type == 'resource_link' then
+    return ('[%s](%s)'):format(content.name or content.uri, content.uri)
+  end
+  if content.type == 'resource' then
+    return content.resource.text or ('[%s]'):format(content.resource.uri)
+  end
+  return ('[%s]'):format(content.type or 'content')
+end
+
+---@param lines string[]
+---@param levels (integer|string)[]
+---@param added string[]
+---@param folded boolean
+local function add(lines, levels, added, folded)
+  for index, line in ipairs(added) do
+    lines[#lines + 1] = line
+    levels[#levels + 1] = folded and (index == 1 and '>1' or 1) or 0
+  end
+end
+
+---@type table<string, fun(block: copydesk.Block, lines: string[], levels: (integer|string)[])>
+local renderers = {
+  heading = function(block, lines, levels)
+    add(lines, levels, { block.text }, false)
+  end,
+  notice = function(block, lines, levels)
+    add(lines, levels, { '> ' .. one_line(block.text) }, false)
+  end,
+  user = function(block, lines, levels)
+    add(lines, levels, M.split(block.text), false)
+  end,
+  text = function(block, lines, levels)
+    add(lines, levels, M.split(block.text), false)
+  end,
+  thought = function(block, lines, levels)
+    local quoted = vim.tbl_map(function(line)
+      return line == '' and '>' or '> ' .. line
+    end, M.split(block.text))
+    table.insert(quoted, 1, '> Thinking')
+    add(lines, levels, quoted, true)
+  end,
+  plan = function(block, lines, levels)
+    add(lines, levels, { 'Plan' }, false)
+    for _, entry in ipairs(block.entries) do
+      add(lines, levels, { ('- %s %s'):format(marks[entry.status] or '[ ]', one_line(entry.content)) }, false)
+    end
+  end,
+  tool = function(block, lines, levels)
+    local call = block.call or {}
+    local title = call.title and call.title ~= '' and call.title or call.kind or 'tool'
+    add(lines, levels, { ('%s %s'):format(marks[call.status] or marks.pending, one_line(title)) }, false)
+    for _, item in ipairs(call.content or {}) do
+      if item.type == 'diff' then
+        add(lines, levels, M.fence(M.unified(item), 'diff'), false)
+      elseif item.type == 'content' then
+        local text = M.text_of(item.content)
+        if text ~= '' then
+          add(lines, levels, M.fence(text, 'text'), true)
+        end
+      end
+    end
+  end,
+}
+
+--- The lines of a block of the conversation, with their fold levels.
+---@param block copydesk.Block
+---@return string[] lines
+---@return (integer|string)[] levels
+function M.block(block)
+  local lines, levels = {}, {}
+  if block.gap then
+    add(lines, levels, { '' }, false)
+  end
+  renderers[block.kind](block, lines, levels)
+  return lines, levels
+end
+
+return M
