@@ -58,6 +58,16 @@ specs! {
         the_help_is_found;
         the_prompt_window_sends_and_remembers;
     }
+    daemon {
+        a_file_that_only_the_agent_has_changed_is_saved_and_read_again_around_a_command;
+        a_rejection_with_a_message_reaches_the_model;
+        c25_unsaved_text_is_read_edited_checked_mended_and_a_command_is_allowed;
+        c30_the_user_types_while_the_ask_of_an_edit_is_open;
+        checkhealth_is_content_with_the_daemon;
+        r12_4_a_daemon_that_is_killed_is_shown_and_comes_back;
+        r2_4_a_cancel_stops_a_command_that_runs;
+        r6_2_edits_of_the_daemon_and_keys_of_the_user_go_together_in_insert_mode;
+    }
     edit {
         a_hidden_buffer_is_edited_as_one_undo_step;
         an_edit_in_insert_mode_keeps_the_cursor_and_is_a_step_of_its_own;
