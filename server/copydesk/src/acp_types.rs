@@ -286,3 +286,7 @@ fn longest_run(text: &str, wanted: char) -> usize {
     }
     longest
 }
+
+#[cfg(test)]
+#[path = "acp_types_tests.rs"]
+mod tests;

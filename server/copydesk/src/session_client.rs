@@ -246,3 +246,7 @@ async fn wait_until(due: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+#[path = "session_client_tests.rs"]
+mod tests;

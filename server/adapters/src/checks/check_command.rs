@@ -1,12 +1,15 @@
 //! The `Diagnostics` port by check commands. The text that is asked about is checked, saved or not, in a temporary folder outside of the workspace.
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use copydesk_engine::ports::{BoxFuture, Diagnostic, Diagnostics, DiagnosticsReport, DiagnosticsTarget};
+use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use tokio::process::Command;
 use tokio::task::spawn_blocking;
@@ -51,11 +54,36 @@ enum Checker {
 
 pub struct CheckCommands {
     variables: Variables,
+    /// The newest last; what is known of a text without running anything.
+    known: Mutex<VecDeque<Known>>,
 }
+
+struct Known {
+    path: AbsPath,
+    text: ContentHash,
+    problems: Vec<Diagnostic>,
+}
+
+/// Texts whose problems are kept: those that a turn or two went over.
+const KEPT: usize = 64;
 
 impl CheckCommands {
     pub fn new(variables: Variables) -> Self {
-        Self { variables }
+        Self { variables, known: Mutex::default() }
+    }
+
+    fn known(&self, path: &AbsPath, text: ContentHash) -> Option<Vec<Diagnostic>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().rev().find(|known| known.text == text && known.path == *path).map(|known| known.problems.clone())
+    }
+
+    fn keep(&self, path: AbsPath, text: ContentHash, problems: &[Diagnostic]) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|known| known.text != text || known.path != path);
+        if known.len() == KEPT {
+            known.pop_front();
+        }
+        known.push_back(Known { path, text, problems: problems.to_vec() });
     }
 
     /// `None`: nobody here can judge this file.
@@ -134,8 +162,16 @@ impl Diagnostics for CheckCommands {
     fn of(&self, target: DiagnosticsTarget, wait: Duration) -> BoxFuture<'_, DiagnosticsReport> {
         Box::pin(async move {
             let Some(checker) = checker_of(&target.path) else { return DiagnosticsReport::Unavailable };
-            match timeout(wait, self.check(checker, target.path, target.text.to_string())).await {
-                Ok(Some(problems)) => DiagnosticsReport::Ready(problems),
+            let hash = ContentHash::of_rope(&target.text);
+            if wait.is_zero() {
+                let known = self.known(&target.path, hash);
+                return known.map_or(DiagnosticsReport::NotReady, DiagnosticsReport::Ready);
+            }
+            match timeout(wait, self.check(checker, target.path.clone(), target.text.to_string())).await {
+                Ok(Some(problems)) => {
+                    self.keep(target.path, hash, &problems);
+                    DiagnosticsReport::Ready(problems)
+                }
                 Ok(None) => DiagnosticsReport::Unavailable,
                 Err(_) => DiagnosticsReport::NotReady,
             }

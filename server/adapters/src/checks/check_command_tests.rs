@@ -57,6 +57,18 @@ async fn r17_1_rustc_checks_a_file_that_stands_alone() {
 }
 
 #[tokio::test]
+async fn r17_3_what_was_found_of_a_text_is_known_without_waiting() {
+    let checks = CheckCommands::new(Variables::of_process());
+    let broken = target(Path::new("/nonexistent/a.json"), "{");
+    assert_eq!(checks.of(broken.clone(), Duration::ZERO).await, DiagnosticsReport::NotReady);
+    let found = checks.of(broken.clone(), LONG).await;
+    assert!(matches!(&found, DiagnosticsReport::Ready(problems) if problems.len() == 1), "{found:?}");
+    assert_eq!(checks.of(broken, Duration::ZERO).await, found);
+    let other = target(Path::new("/nonexistent/a.json"), "{}");
+    assert_eq!(checks.of(other, Duration::ZERO).await, DiagnosticsReport::NotReady, "of another text nothing is known");
+}
+
+#[tokio::test]
 async fn a_rust_file_that_needs_others_is_not_judged() {
     assert_eq!(report("a.rs", "mod other;\nfn main() { let x: u32 = \"\"; }\n").await, DiagnosticsReport::Unavailable);
     assert_eq!(report("a.rs", "extern crate serde;\n").await, DiagnosticsReport::Unavailable);

@@ -53,7 +53,7 @@ const STEPS: &[Step] = &[
         },
     },
     Step {
-        expects: "fixed",
+        expects: "Fixed by this edit",
         says: "Fixed. Now I run the test.",
         calls: || {
             Some((

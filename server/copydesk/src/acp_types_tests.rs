@@ -1,0 +1,125 @@
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use copydesk_engine::ids::{AskId, CallId};
+use copydesk_engine::ports::AskOption;
+use copydesk_workspace::path::AbsPath;
+
+use super::*;
+
+fn ask(preview: Preview) -> Value {
+    let option = |id: &str, kind| AskOption { id: id.to_owned(), label: id.to_uppercase(), kind };
+    let ask = Ask {
+        id: AskId::new("per_1"),
+        call: CallId::new("call_1"),
+        title: "Edit a.rs".to_owned(),
+        reason: "edit asks".to_owned(),
+        input: json!({ "filePath": "a.rs" }),
+        preview,
+        options: vec![
+            option("yes", OptionKind::AllowOnce),
+            option("always", OptionKind::AllowAlways),
+            option("no", OptionKind::RejectOnce),
+        ],
+    };
+    serde_json::to_value(permission_request("ses_1", &ask)).unwrap()
+}
+
+fn diff_of(path: &str, before: Option<&str>, after: Option<&str>) -> FileDiff {
+    FileDiff { path: AbsPath::new(path).unwrap(), before: before.map(str::to_owned), after: after.map(str::to_owned) }
+}
+
+#[test]
+fn r4_1_an_ask_carries_one_diff_a_file_with_the_whole_texts() {
+    let request = ask(Preview::Edit(vec![
+        diff_of("/w/a.rs", Some("old\n"), Some("new\n")),
+        diff_of("/w/made.rs", None, Some("made\n")),
+        diff_of("/w/gone.rs", Some("gone\n"), None),
+    ]));
+    assert_eq!(
+        request["toolCall"]["content"],
+        json!([
+            { "type": "content", "content": { "type": "text", "text": "edit asks" } },
+            { "type": "diff", "path": "/w/a.rs", "oldText": "old\n", "newText": "new\n" },
+            { "type": "diff", "path": "/w/made.rs", "newText": "made\n" },
+            { "type": "diff", "path": "/w/gone.rs", "oldText": "gone\n", "newText": "" },
+        ])
+    );
+    assert_eq!(request["sessionId"], "ses_1");
+    assert_eq!(request["toolCall"]["toolCallId"], "call_1");
+    assert_eq!(
+        request["options"],
+        json!([
+            { "optionId": "yes", "name": "YES", "kind": "allow_once" },
+            { "optionId": "always", "name": "ALWAYS", "kind": "allow_always" },
+            { "optionId": "no", "name": "NO", "kind": "reject_once" },
+        ])
+    );
+}
+
+#[test]
+fn r8_4_a_command_cannot_end_the_fence_that_shows_it() {
+    let request = ask(Preview::Command {
+        shown: "echo '```'\nrm x".to_owned(),
+        lines: 2,
+        folder: "/w".to_owned(),
+        notes: vec!["a.rs is not saved".to_owned()],
+    });
+    let content = &request["toolCall"]["content"];
+    assert_eq!(content[1]["content"]["text"], "2 lines, in /w:\n\n````sh\necho '```'\nrm x\n````");
+    assert_eq!(content[2]["content"]["text"], "a.rs is not saved");
+    assert_eq!(request["_meta"]["copydesk"]["command"]["lines"], 2);
+}
+
+#[test]
+fn every_end_of_a_turn_has_its_stop_reason() {
+    let reasons = [
+        (TurnEnd::Done, Ok("end_turn")),
+        (TurnEnd::Rejected, Ok("end_turn")),
+        (TurnEnd::MaxTokens, Ok("max_tokens")),
+        (TurnEnd::MaxSteps, Ok("max_turn_requests")),
+        (TurnEnd::Refused, Ok("refusal")),
+        (TurnEnd::Cancelled, Ok("cancelled")),
+        (TurnEnd::Failed { message: "no model".to_owned() }, Err("no model")),
+    ];
+    for (end, expected) in reasons {
+        let reason = stop_reason(end).map(|reason| serde_json::to_value(reason).unwrap());
+        assert_eq!(reason, expected.map(Value::from).map_err(str::to_owned));
+    }
+}
+
+#[test]
+fn a_prompt_with_what_was_not_offered_is_refused_by_name() {
+    let blocks = |value: Value| prompt(serde_json::from_value::<Vec<acp::ContentBlock>>(value).unwrap());
+    let parts = blocks(json!([
+        { "type": "text", "text": "look" },
+        { "type": "resource_link", "uri": "file:///w/a.rs", "name": "a.rs" },
+        { "type": "resource", "resource": { "uri": "file:///w/a.rs", "text": "fn a() {}" } },
+    ]));
+    assert_eq!(
+        parts.unwrap(),
+        [
+            PromptPart::Text { text: "look".to_owned() },
+            PromptPart::Link { uri: "file:///w/a.rs".to_owned(), name: "a.rs".to_owned() },
+            PromptPart::Resource { uri: "file:///w/a.rs".to_owned(), text: "fn a() {}".to_owned() },
+        ]
+    );
+    let refused = blocks(json!([{ "type": "image", "data": "AA==", "mimeType": "image/png" }]));
+    assert_eq!(refused.unwrap_err(), "images are not supported in prompts");
+}
+
+#[test]
+fn the_model_in_force_is_among_its_option_whatever_is_configured() {
+    let choices = Choices {
+        agent: "build".to_owned(),
+        agents: vec![("build".to_owned(), "Does the work".to_owned())],
+        model: "openai/unlisted".parse().ok(),
+        models: vec![("openai/listed".parse().unwrap(), "Listed".to_owned())],
+    };
+    let options = serde_json::to_value(options(&choices)).unwrap();
+    assert_eq!(options[1]["currentValue"], "openai/unlisted");
+    let values: Vec<_> =
+        options[1]["options"].as_array().unwrap().iter().map(|option| option["value"].clone()).collect();
+    assert_eq!(values, ["openai/unlisted", "openai/listed"]);
+    let without = Choices { model: None, ..choices };
+    assert_eq!(super::options(&without).len(), 1, "nothing to choose from is not shown");
+}
