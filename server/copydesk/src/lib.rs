@@ -1,5 +1,10 @@
 //! The faces, the conversions between wire and engine, the command line, and the wiring. The engine knows none of it.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the outermost crate: wiring, process and demo touch the system themselves"
+)]
+
 pub mod acp_types;
 pub mod agent_description;
 pub mod cli;

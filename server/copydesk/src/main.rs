@@ -1,5 +1,7 @@
 //! The `copydesk` program: reads the command line, sets up what a process has once, and hands over.
 
+#![allow(clippy::disallowed_methods, reason = "reads the command line and standard input")]
+
 use std::process::ExitCode;
 
 use clap::Parser;

@@ -34,7 +34,7 @@ pub struct SessionClient {
 }
 
 enum Item {
-    Event(SessionId, SessionEvent),
+    Event(SessionId, Box<SessionEvent>),
     /// Everything before it has been handed to the writer when this is answered.
     Flush(oneshot::Sender<()>),
 }
@@ -69,7 +69,7 @@ impl Client for SessionClient {
     fn update(&self, session: SessionId, event: SessionEvent) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             // Fails only when the connection is gone, which ends the session by another road.
-            let _ = self.queue.send(Item::Event(session, event)).await;
+            let _ = self.queue.send(Item::Event(session, Box::new(event))).await;
         })
     }
 
@@ -116,7 +116,7 @@ impl Pump {
                 item = items.recv() => item,
             };
             match item {
-                Some(Item::Event(session, event)) => self.take(session, event).await,
+                Some(Item::Event(session, event)) => self.take(session, *event).await,
                 Some(Item::Flush(done)) => {
                     self.send_all().await;
                     // The asker may have given up.
