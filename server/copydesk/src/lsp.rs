@@ -57,7 +57,7 @@ impl Face {
         let client = SessionClient::start(peer, Arc::new(editor::Messages(state.clone())));
         let connection = Connection {
             client: client.clone(),
-            editor: Arc::new(editor::LspEditor(state.clone())),
+            editor: Arc::new(editor::LspEditor { state: state.clone(), client: client.clone() }),
             diagnostics: Arc::new(diagnostics::EditorFirst { state: state.clone(), checks: services.checks.clone() }),
             overlay: overlay.clone(),
         };

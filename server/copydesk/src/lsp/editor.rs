@@ -19,17 +19,20 @@ use serde_json::{Value, json};
 
 use super::client_state::ClientState;
 use super::wire;
-use crate::session_client::Notices;
+use crate::session_client::{Notices, SessionClient};
 
 /// An editor applies an edit, saves or reloads in milliseconds; one that shows a dialog is not waited for longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) struct LspEditor(pub(super) Arc<ClientState>);
+pub(super) struct LspEditor {
+    pub(super) state: Arc<ClientState>,
+    pub(super) client: Arc<SessionClient>,
+}
 
 impl Editor for LspEditor {
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, Result<(), EditorError>> {
         Box::pin(async move {
-            let client = self.0.client().filter(|client| client.applies_edits).ok_or(EditorError::Unsupported)?;
+            let client = self.state.client().filter(|client| client.applies_edits).ok_or(EditorError::Unsupported)?;
             let changes: Vec<Value> = request
                 .documents
                 .iter()
@@ -64,7 +67,7 @@ impl Editor for LspEditor {
             }
             let all_unsaved =
                 |reason: &str| uris.iter().map(|uri| Unsaved { uri: uri.clone(), reason: reason.to_owned() }).collect();
-            if !self.0.opt_in().is_some_and(|opt_in| opt_in.save) {
+            if !self.state.opt_in().is_some_and(|opt_in| opt_in.save) {
                 return all_unsaved("this editor cannot be asked to save");
             }
             match self.ask::<_, SaveResult>(methods::SAVE, SaveParams { uris: uris.clone() }).await {
@@ -80,7 +83,7 @@ impl Editor for LspEditor {
 
     fn files_changed(&self, changes: Vec<FileChange>) -> BoxFuture<'_, ReloadReport> {
         Box::pin(async move {
-            if changes.is_empty() || !self.0.opt_in().is_some_and(|opt_in| opt_in.save) {
+            if changes.is_empty() || !self.state.opt_in().is_some_and(|opt_in| opt_in.save) {
                 return ReloadReport::default();
             }
             let files = changes
@@ -105,12 +108,12 @@ impl Editor for LspEditor {
     }
 
     fn settings(&self) -> Option<Value> {
-        Some(self.0.settings()).filter(Value::is_object)
+        Some(self.state.settings()).filter(Value::is_object)
     }
 
     /// A client that opted in shows every edit in its buffer and takes it back by one undo.
     fn edits_are_free(&self) -> bool {
-        self.0.opt_in().is_some_and(|opt_in| opt_in.acp.is_some())
+        self.state.opt_in().is_some_and(|opt_in| opt_in.acp.is_some())
     }
 }
 
@@ -122,8 +125,10 @@ impl LspEditor {
         serde_json::from_value(answer).map_err(|error| EditorError::Refused { reason: Some(error.to_string()) })
     }
 
+    /// What the user was told of the call so far comes first: an edit must not show before its tool call.
     async fn call(&self, method: &str, params: Value) -> Result<Value, EditorError> {
-        match tokio::time::timeout(PATIENCE, self.0.peer().request(method, params)).await {
+        self.client.flush().await;
+        match tokio::time::timeout(PATIENCE, self.state.peer().request(method, params)).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(CallError::Remote(RpcError { message, .. }))) => Err(EditorError::Refused { reason: Some(message) }),
             Ok(Err(CallError::Closed)) | Err(_) => Err(EditorError::Gone),
