@@ -1,12 +1,16 @@
 //! Language models over HTTP: one shared client, one file a wire protocol. Holds no history and retries nothing; that is the engine's.
 
 mod chat_completions;
+mod discovery;
 mod exchange;
 mod failure;
 mod http;
 mod sse;
 
-use copydesk_engine::ports::{Model, ModelError, ModelEvent, ModelRequest, WireProtocol};
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_engine::ports::{BoxFuture, Model, ModelError, ModelEvent, ModelRequest, ProviderSettings, WireProtocol};
 use futures::stream::BoxStream;
 
 pub use http::Http;
@@ -28,5 +32,13 @@ impl Model for Providers {
         match request.provider.wire {
             WireProtocol::ChatCompletions => chat_completions::stream(self.http.clone(), request),
         }
+    }
+
+    fn offered(
+        &self,
+        provider: Arc<ProviderSettings>,
+        limit: Duration,
+    ) -> BoxFuture<'_, Result<Vec<String>, ModelError>> {
+        Box::pin(async move { discovery::offered(self.http.clone(), &provider, limit).await })
     }
 }

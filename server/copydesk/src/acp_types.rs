@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 /// Ids of the config options that `session/set_config_option` takes.
 pub const MODE_OPTION: &str = "mode";
 pub const MODEL_OPTION: &str = "model";
+/// The value of the option while none is chosen: ACP wants one that is among those offered.
+const NO_MODEL: &str = "none";
 
 /// The update that tells `event`; `None` where ACP has no word for it, or nothing changed that it could tell.
 pub fn update(event: SessionEvent, choices: &Choices) -> Option<acp::SessionUpdate> {
@@ -76,17 +78,19 @@ pub fn options(choices: &Choices) -> Vec<acp::SessionConfigOption> {
         acp::SessionConfigOption::select(MODE_OPTION, "Agent", choices.agent.clone(), agents)
             .category(acp::SessionConfigOptionCategory::Mode),
     ];
-    if let Some(model) = &choices.model {
+    if choices.model.is_some() || !choices.models.is_empty() {
+        let current = choices.model.as_ref().map_or_else(|| NO_MODEL.to_owned(), ToString::to_string);
         let mut models: Vec<_> = choices
             .models
             .iter()
             .map(|(model, name)| acp::SessionConfigSelectOption::new(model.to_string(), name.clone()))
             .collect();
-        if !choices.models.iter().any(|(listed, _)| listed == model) {
-            models.insert(0, acp::SessionConfigSelectOption::new(model.to_string(), model.to_string()));
+        if !choices.models.iter().any(|(listed, _)| listed.to_string() == current) {
+            let name = if choices.model.is_some() { current.clone() } else { "No model is chosen".to_owned() };
+            models.insert(0, acp::SessionConfigSelectOption::new(current.clone(), name));
         }
         options.push(
-            acp::SessionConfigOption::select(MODEL_OPTION, "Model", model.to_string(), models)
+            acp::SessionConfigOption::select(MODEL_OPTION, "Model", current, models)
                 .category(acp::SessionConfigOptionCategory::Model),
         );
     }

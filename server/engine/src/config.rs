@@ -9,6 +9,7 @@ mod node;
 mod normalise;
 mod providers;
 mod raw;
+mod remembered;
 mod rules;
 mod substitute;
 mod untrusted;
@@ -26,10 +27,13 @@ use crate::ports::{ModelSettings, ProviderSettings};
 
 pub use load::load;
 pub use raw::config_schema;
+pub(crate) use remembered::remember;
 
 #[derive(Debug, Clone)]
 pub struct Config {
     pub model: Option<ModelRef>,
+    /// Chosen in an earlier session while `model` was not set; in force where `model` still is not.
+    pub remembered: Option<ModelRef>,
     pub default_agent: String,
     /// By name; `build` and `plan` are always there unless disabled.
     pub agents: BTreeMap<String, Agent>,
@@ -89,6 +93,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             model: None,
+            remembered: None,
             default_agent: agent::BUILD.to_owned(),
             agents: agent::built_in(None),
             providers: BTreeMap::new(),
@@ -104,6 +109,16 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Model servers that usually run on this machine, at an address of this machine. Nobody has asked whether they run.
+    pub fn local_servers(&self) -> Vec<Arc<ProviderSettings>> {
+        let local = |id: &str| known::KNOWN_PROVIDERS.iter().any(|known| known.id == id && known.is_local());
+        self.providers
+            .values()
+            .filter(|provider| local(&provider.id) && is_loopback(&provider.base_url))
+            .cloned()
+            .collect()
+    }
+
     /// The model of this name: with its settings where the configuration lists it, with none where only its provider is known.
     pub fn model(&self, wanted: &ModelRef) -> Option<ConfiguredModel> {
         if let Some(listed) = self.models.iter().find(|listed| listed.model == *wanted) {
@@ -118,6 +133,17 @@ impl Config {
             takes_temperature: true,
         })
     }
+}
+
+/// Of an address with `http://` or `https://`: whether it never leaves the machine.
+fn is_loopback(url: &str) -> bool {
+    let authority = url.split("://").nth(1).unwrap_or_default().split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 impl ConfiguredModel {

@@ -88,7 +88,7 @@ impl Run {
                 return Ok(TurnEnd::Cancelled);
             }
             let agent = Arc::new(self.context.agent());
-            let model = match self.context.model(&agent) {
+            let model = match self.context.model_to_ask(&agent).await {
                 Ok(model) => model,
                 Err(message) => return Ok(TurnEnd::Failed { message }),
             };

@@ -208,10 +208,10 @@ async fn without_a_model_the_user_is_told_what_to_do() {
     let (_world, session, _model) = open_with(Config { models: Vec::new(), model: None, ..config() }).await;
     let TurnEnd::Failed { message } = prompt(&session, "go").await else { panic!() };
     insta::assert_snapshot!(message, @r#"
-    No model is set. Put `model` and `provider` into /home/user/.config/copydesk/copydesk.jsonc and open a new session. For a local server, for example:
+    No model is set, and no model server was found on this machine (Ollama, LM Studio and llama.cpp were looked for on their usual ports). Start one and send the prompt again, or put `model` and `provider` into /home/user/.config/copydesk/copydesk.jsonc and open a new session. For a server elsewhere, for example:
 
-    {"model": "local/NAME",
-     "provider": {"local": {"options": {"baseURL": "http://127.0.0.1:8080/v1"},
+    {"model": "mine/NAME",
+     "provider": {"mine": {"options": {"baseURL": "https://models.example.com/v1"},
       "models": {"NAME": {}}}}}
 
     NAME is the model's name as the server knows it.

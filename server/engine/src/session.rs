@@ -2,6 +2,7 @@
 
 mod actor;
 mod context;
+mod first_model;
 mod journal;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,6 +3,7 @@
 //! Reading the system's certificates takes 20 ms and fails on a machine without any, so it waits for the first address that needs them.
 
 use std::error::Error as _;
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ use rustls_platform_verifier::Verifier;
 /// To the end of the TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Follows no redirect: what it sends carries keys. Proxies are those of the environment.
+/// Follows no redirect: what it sends carries keys. Proxies are those of the environment; what is sent to this machine goes by none, since a proxy
+/// elsewhere has another idea of `localhost`.
 #[derive(Debug, Clone, Default)]
 pub struct Http {
     shared: Arc<Shared>,
@@ -26,6 +28,8 @@ pub struct Http {
 #[derive(Debug, Default)]
 struct Shared {
     client: OnceLock<Client>,
+    /// To this machine.
+    local: OnceLock<Client>,
     roots: OnceLock<Arc<NativeRoots>>,
 }
 
@@ -38,15 +42,37 @@ impl Http {
             // A failure shows again, with its cause, in the handshake.
             let _ = tokio::task::spawn_blocking(move || roots.load().is_ok()).await;
         }
-        if let Some(client) = self.shared.client.get() {
+        let (made, proxies) = if is_loopback(url) {
+            (&self.shared.local, Proxies::None)
+        } else {
+            (&self.shared.client, Proxies::OfEnvironment)
+        };
+        if let Some(client) = made.get() {
             return Ok(client.clone());
         }
-        let client = build(Arc::clone(roots)).map_err(|cause| format!("The HTTP client cannot be made: {cause}."))?;
-        Ok(self.shared.client.get_or_init(|| client).clone())
+        let client =
+            build(Arc::clone(roots), proxies).map_err(|cause| format!("The HTTP client cannot be made: {cause}."))?;
+        Ok(made.get_or_init(|| client).clone())
+    }
+
+    /// Whether this machine has certificates to judge servers by; the error is a text for the user. Blocks for some 20 ms.
+    pub fn check_certificates() -> Result<(), String> {
+        NativeRoots::new().load().map(|_| ()).map_err(|error| error.to_string())
     }
 }
 
-fn build(roots: Arc<NativeRoots>) -> Result<Client, String> {
+enum Proxies {
+    OfEnvironment,
+    None,
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+fn build(roots: Arc<NativeRoots>, proxies: Proxies) -> Result<Client, String> {
     let mut tls = ClientConfig::builder_with_provider(Arc::clone(&roots.provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
@@ -54,7 +80,11 @@ fn build(roots: Arc<NativeRoots>) -> Result<Client, String> {
         .with_custom_certificate_verifier(roots)
         .with_no_client_auth();
     tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Client::builder()
+    let builder = match proxies {
+        Proxies::OfEnvironment => Client::builder(),
+        Proxies::None => Client::builder().no_proxy(),
+    };
+    builder
         .tls_backend_preconfigured(tls)
         .user_agent(concat!("copydesk/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)

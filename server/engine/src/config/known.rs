@@ -7,6 +7,13 @@ pub(super) struct KnownProvider {
     pub(super) key_variables: &'static [&'static str],
 }
 
+impl KnownProvider {
+    /// A server on this machine, which wants no key.
+    pub(super) fn is_local(&self) -> bool {
+        self.key_variables.is_empty() && self.base_url.starts_with("http://127.0.0.1:")
+    }
+}
+
 /// They all speak Chat Completions.
 pub(super) const KNOWN_PROVIDERS: &[KnownProvider] = &[
     KnownProvider { id: "openai", base_url: "https://api.openai.com/v1", key_variables: &["OPENAI_API_KEY"] },

@@ -12,6 +12,7 @@ use super::markdown::{AgentFile, agent_files, agent_tree};
 use super::node::{Node, Value};
 use super::normalise::normalise;
 use super::raw::RawConfig;
+use super::remembered::remembered;
 use super::substitute::{Substituted, substitute};
 use super::untrusted::restrict;
 use super::{Config, Problem, Source};
@@ -50,7 +51,11 @@ pub async fn load(ports: &Ports, facts: &Facts, editor: Option<serde_json::Value
 
     let all = merged(before.iter().chain(&project).chain(&after));
     let trees = Trees { user, project: merged(project.iter()), all };
-    assemble(trees, facts, &home, ports.secrets.as_ref(), reader.problems)
+    let mut config = assemble(trees, facts, &home, ports.secrets.as_ref(), reader.problems);
+    if config.model.is_none() {
+        config.remembered = remembered(reader.files, reader.environment).await;
+    }
+    config
 }
 
 struct Reader<'a> {

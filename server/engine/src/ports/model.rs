@@ -7,11 +7,22 @@ use std::time::Duration;
 use futures::stream::BoxStream;
 use serde_json::Value;
 
+use super::BoxFuture;
 use crate::message::{Finish, ModelRef, Usage};
 
 pub trait Model: Send + Sync {
     /// The stream ends after `Finish` or an error. Dropping it ends the request.
     fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>>;
+
+    /// The names of the models that a provider offers, as it knows them. `limit` is for the whole exchange.
+    fn offered(
+        &self,
+        provider: Arc<ProviderSettings>,
+        limit: Duration,
+    ) -> BoxFuture<'_, Result<Vec<String>, ModelError>> {
+        let _ = (provider, limit);
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::{Choose, Context, Message, Turn};
+use crate::config;
 use crate::event::SessionEvent;
 use crate::history;
 use crate::ids::MessageId;
@@ -150,6 +151,12 @@ impl Actor {
 
     async fn choose(&self, choice: Choose) {
         self.context.choose(&choice);
+        if let Choose::Model(model) = &choice
+            && self.context.config.model.is_none()
+        {
+            let ports = &self.context.ports;
+            config::remember(&*ports.files, &*ports.environment, model).await;
+        }
         let (agent, model) = match choice {
             Choose::Agent(name) => (Some(name), None),
             Choose::Model(model) => (None, Some(model)),

@@ -26,6 +26,8 @@ pub(crate) struct Context {
     pub(crate) grants: Arc<Grants>,
     pub(crate) seen: Arc<Seen>,
     chosen: Mutex<Chosen>,
+    /// Models of this machine that were found, besides those of the configuration.
+    offered: Mutex<Vec<ModelRef>>,
     /// What the user is told when the session opens.
     problems: Vec<String>,
     /// Notices that were given, so that none is given twice.
@@ -89,6 +91,7 @@ impl Context {
             grants: Arc::default(),
             seen,
             chosen: Mutex::new(chosen),
+            offered: Mutex::default(),
             problems,
             told: Mutex::default(),
             open_calls: Mutex::default(),
@@ -146,10 +149,10 @@ impl Context {
         self.config.agents.get(name).filter(|agent| agent.is_selectable())
     }
 
-    /// The user's choice comes before the agent's own model, that before the configuration's; the error is for the user.
-    pub(crate) fn model(&self, agent: &Agent) -> Result<ConfiguredModel, String> {
+    /// The error is for the user.
+    pub(super) fn model(&self, agent: &Agent) -> Result<ConfiguredModel, String> {
         let Some(wanted) = self.model_of(agent) else {
-            return Err(self.no_model());
+            return Err("No model is set.".to_owned());
         };
         self.config.model(&wanted).ok_or_else(|| {
             let known: Vec<String> = self.config.models.iter().map(|model| model.model.to_string()).collect();
@@ -167,6 +170,11 @@ impl Context {
         let selectable = self.config.agents.values().filter(|agent| agent.is_selectable());
         let mut models: Vec<_> =
             self.config.models.iter().map(|listed| (listed.model.clone(), listed.name.clone())).collect();
+        for offered in lock(&self.offered).iter() {
+            if !models.iter().any(|(listed, _)| listed == offered) {
+                models.push((offered.clone(), offered.to_string()));
+            }
+        }
         if let Some(model) = &model
             && !models.iter().any(|(listed, _)| listed == model)
             && let Some(unlisted) = self.config.model(model)
@@ -189,21 +197,19 @@ impl Context {
         }
     }
 
-    fn model_of(&self, agent: &Agent) -> Option<ModelRef> {
+    /// In place of what was offered before: a server may have ended since.
+    pub(super) fn offer(&self, models: Vec<ModelRef>) {
+        *lock(&self.offered) = models;
+    }
+
+    /// The user's choice comes before the agent's own model, that before the configuration's, that before one chosen in an earlier session.
+    pub(super) fn model_of(&self, agent: &Agent) -> Option<ModelRef> {
         let chosen = lock(&self.chosen).model.clone();
         chosen
             .or_else(|| agent.model.clone())
             .or_else(|| self.config.model.clone())
+            .or_else(|| self.config.remembered.clone().filter(|model| self.config.model(model).is_some()))
             .or_else(|| self.config.models.first().map(|listed| listed.model.clone()))
-    }
-
-    fn no_model(&self) -> String {
-        let file = self.ports.environment.folders().config.join("copydesk/copydesk.jsonc");
-        format!(
-            "No model is set. Put `model` and `provider` into {file} and open a new session. For a local server, for example:\n\n\
-             {{\"model\": \"local/NAME\",\n \"provider\": {{\"local\": {{\"options\": {{\"baseURL\": \"http://127.0.0.1:8080/v1\"}},\n  \
-             \"models\": {{\"NAME\": {{}}}}}}}}}}\n\nNAME is the model's name as the server knows it."
-        )
     }
 }
 

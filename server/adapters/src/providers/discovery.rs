@@ -1,0 +1,108 @@
+//! Which models a server offers: `GET <base>/models`, OpenAI's list, which local servers speak too. Talks to no model.
+
+use std::time::Duration;
+
+use copydesk_engine::ports::{ModelError, ModelErrorKind, ProviderSettings};
+use futures::StreamExt;
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::exchange::shown;
+use super::http::{Http, Obstacle};
+
+/// A list of models ends here: 4 MiB.
+const MAX_LIST: usize = 4 << 20;
+
+/// The names as the server knows them, in its order. `limit` is for the whole exchange.
+pub(super) async fn offered(
+    http: Http,
+    provider: &ProviderSettings,
+    limit: Duration,
+) -> Result<Vec<String>, ModelError> {
+    let error = |kind, message: String| ModelError { kind, message };
+    let url = Url::parse(&format!("{}/models", provider.base_url.trim_end_matches('/')));
+    let Ok(url) = url else {
+        let text = format!("The address of {} is no http(s) URL.", provider.id);
+        return Err(error(ModelErrorKind::Invalid, text));
+    };
+    let shown = shown(&url);
+    match timeout(limit, list(http, provider, url)).await {
+        Ok(Ok(names)) => Ok(names),
+        Ok(Err((kind, cause))) => Err(error(kind, format!("{shown}: {cause}"))),
+        Err(_) => {
+            let text = format!("{shown} has not answered within {} ms.", limit.as_millis());
+            Err(error(ModelErrorKind::TimedOut, text))
+        }
+    }
+}
+
+async fn list(http: Http, provider: &ProviderSettings, url: Url) -> Result<Vec<String>, (ModelErrorKind, String)> {
+    let client = http.client(&url).await.map_err(|cause| (ModelErrorKind::Invalid, cause))?;
+    let response = match client.get(url).headers(headers(provider)).send().await {
+        Ok(response) => response,
+        Err(error) => {
+            return Err(match Obstacle::of(&error) {
+                Obstacle::Refused => (ModelErrorKind::Connection, "nothing listens there.".to_owned()),
+                Obstacle::Certificate(cause) => (
+                    ModelErrorKind::Invalid,
+                    format!(
+                        "no trusted connection: {cause}. Install the certificates of your network or set SSL_CERT_FILE to them."
+                    ),
+                ),
+                Obstacle::Tls(cause) | Obstacle::Other(cause) => (ModelErrorKind::Connection, format!("{cause}.")),
+            });
+        }
+    };
+    let status = response.status();
+    if matches!(status.as_u16(), 401 | 403) {
+        return Err((ModelErrorKind::Auth, format!("the server refuses the key, or wants one (status {status}).")));
+    }
+    if !status.is_success() {
+        return Err((ModelErrorKind::Invalid, format!("the server lists no models (status {status}).")));
+    }
+    let mut body = Vec::new();
+    let mut pieces = response.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| (ModelErrorKind::Connection, "the connection broke.".to_owned()))?;
+        body.extend_from_slice(&piece);
+        if body.len() > MAX_LIST {
+            return Err((ModelErrorKind::Protocol, "the list of models has no end.".to_owned()));
+        }
+    }
+    match serde_json::from_slice::<List>(&body) {
+        Ok(list) => Ok(list.data.into_iter().map(|model| model.id).filter(|id| !id.trim().is_empty()).collect()),
+        Err(_) => Err((ModelErrorKind::Protocol, "the answer is no list of models.".to_owned())),
+    }
+}
+
+/// What cannot be sent is left out: the request that talks to the model names it.
+fn headers(provider: &ProviderSettings) -> HeaderMap {
+    let key = provider.key.as_deref().map(str::trim).filter(|key| !key.is_empty());
+    let bearer = key.map(|key| ("authorization".to_owned(), format!("Bearer {key}")));
+    let own = provider.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+    bearer
+        .into_iter()
+        .chain(own)
+        .filter_map(|(name, value)| {
+            let mut value = HeaderValue::try_from(value).ok()?;
+            value.set_sensitive(true);
+            Some((HeaderName::try_from(name).ok()?, value))
+        })
+        .collect()
+}
+
+#[derive(Deserialize)]
+struct List {
+    data: Vec<Listed>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    id: String,
+}
+
+#[cfg(test)]
+#[path = "discovery_tests.rs"]
+mod tests;

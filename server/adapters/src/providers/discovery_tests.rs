@@ -1,0 +1,76 @@
+//! Lists of models over a real loopback connection.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::time::Duration;
+
+use copydesk_engine::ports::{ModelErrorKind, ProviderSettings, WireProtocol};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use super::*;
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn provider(base_url: &str) -> ProviderSettings {
+    ProviderSettings {
+        id: "ollama".to_owned(),
+        wire: WireProtocol::ChatCompletions,
+        base_url: base_url.to_owned(),
+        key: Some("sk-secret".to_owned()),
+        headers: [("X-Team".to_owned(), "desk".to_owned())].into(),
+        header_timeout: LIMIT,
+        chunk_timeout: LIMIT,
+    }
+}
+
+/// Answers one request with `answer`; gives what was asked and what came of it.
+async fn exchange(answer: &'static str, limit: Duration) -> (String, Result<Vec<String>, ModelError>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}/v1", listener.local_addr().unwrap());
+    let served = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut asked = Vec::new();
+        while !asked.ends_with(b"\r\n\r\n") && stream.read_buf(&mut asked).await.unwrap() > 0 {}
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        if answer.is_empty() {
+            // Silent until the client has left.
+            let _ = stream.read_buf(&mut asked).await;
+        }
+        String::from_utf8(asked).unwrap()
+    });
+    let result = offered(Http::default(), &provider(&base), limit).await;
+    (served.await.unwrap(), result)
+}
+
+#[tokio::test]
+async fn the_models_of_a_local_server_are_listed() {
+    let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n\
+        {\"object\":\"list\",\"data\":[{\"id\":\"qwen3:8b\",\"object\":\"model\"},{\"id\":\" \"},{\"id\":\"org/model\"}]}";
+    let (asked, models) = exchange(answer, LIMIT).await;
+    assert!(asked.starts_with("GET /v1/models HTTP/1.1\r\n"), "{asked}");
+    assert!(asked.contains("authorization: Bearer sk-secret\r\n") && asked.contains("x-team: desk\r\n"), "{asked}");
+    assert_eq!(models.unwrap(), ["qwen3:8b", "org/model"]);
+}
+
+#[tokio::test]
+async fn what_is_no_list_is_an_error_of_its_kind() {
+    let kind = async |answer, limit| exchange(answer, limit).await.1.unwrap_err().kind;
+    let refused = "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    assert_eq!(kind(refused, LIMIT).await, ModelErrorKind::Auth);
+    let missing = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    assert_eq!(kind(missing, LIMIT).await, ModelErrorKind::Invalid);
+    let page = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n<html>";
+    assert_eq!(kind(page, LIMIT).await, ModelErrorKind::Protocol);
+    assert_eq!(kind("", Duration::from_millis(50)).await, ModelErrorKind::TimedOut);
+}
+
+#[tokio::test]
+async fn where_nothing_listens_it_is_said_at_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}/v1", listener.local_addr().unwrap());
+    drop(listener);
+    let error = offered(Http::default(), &provider(&base), LIMIT).await.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Connection);
+    assert_eq!(error.message, format!("{base}/models: nothing listens there."));
+}
