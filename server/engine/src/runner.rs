@@ -396,12 +396,8 @@ impl Stopped {
     fn of(error: ToolError, may_quote: bool) -> Self {
         match error {
             ToolError::Tell(text) => Self::failed(text),
-            ToolError::Quote { text, quote, seen } if may_quote => {
-                Self::Failed { text: format!("{text}\n{quote}"), seen }
-            }
-            ToolError::Quote { text, .. } => Self::failed(format!(
-                "{text}\nIts text is not shown here: reading it needs the user's permission. Call `read`."
-            )),
+            ToolError::Quote { text, seen, .. } if may_quote => Self::Failed { text, seen },
+            ToolError::Quote { withheld, .. } => Self::failed(withheld),
             ToolError::Fatal(text) => Self::Turn { text: text.clone(), stop: TurnEnd::Failed { message: text } },
             ToolError::Cancelled => Self::cancelled(),
             ToolError::Interrupted(text) => Self::Cancelled { text, stop: None },

@@ -157,9 +157,10 @@ pub enum ToolError {
     /// The model is told: what happened, and what to do next.
     #[error("{0}")]
     Tell(String),
-    /// The same with a quotation of files: the model gets that, and knows the files from it, where it may read them without a question (R6.4).
-    #[error("{text}")]
-    Quote { text: String, quote: String, seen: Vec<SeenFile> },
+    /// The same, where the text says something of what is in files or folders: the model gets it, and knows the files from it (R6.4), where it may read
+    /// them without a question. Otherwise it gets `withheld`, which is the same whatever stands there.
+    #[error("{withheld}")]
+    Quote { text: String, withheld: String, seen: Vec<SeenFile> },
     /// The turn ends; the text is for the user.
     #[error("{0}")]
     Fatal(String),

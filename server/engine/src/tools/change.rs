@@ -14,6 +14,8 @@ use crate::ports::{DiagnosticsReport, DiagnosticsTarget, Preview};
 use crate::tool::{CommitError, Prepared, ToolContext, ToolError, ToolOutput};
 use crate::view::{Applied, FileEdit, Snapshot};
 
+/// Ends what is said instead of a quotation.
+pub(super) const WITHHELD: &str = "Its text is not shown here: reading it needs the user's permission. Call `read`.";
 /// For quotations in errors, bytes: the model asked for an edit, not for the file.
 const QUOTE_BYTES: usize = 16 << 10;
 /// Lines around the place in question.

@@ -10,8 +10,12 @@ use serde_json::Value;
 
 use super::change::{self, Change};
 use super::{described, path};
+use crate::message::SeenFile;
 use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
 use crate::view::{Snapshot, ViewError};
+
+/// How many places of an ambiguous text are named.
+const MOST_LINES: usize = 20;
 
 pub(super) struct Edit;
 
@@ -95,26 +99,38 @@ fn replace(base: Snapshot, input: &Input, ctx: &ToolContext) -> Result<Prepared<
 
 fn unmatched(base: &Snapshot, error: MatchError, ctx: &ToolContext) -> ToolError {
     let path = &base.path;
-    let tell = |text: String| ToolError::Tell(format!("{path} was not changed: {text}"));
-    match error {
+    let unchanged = |text: String| format!("{path} was not changed: {text}");
+    let (text, seen) = match error {
         MatchError::EmptyOld => {
-            tell("`oldString` is empty, but the file exists and has text. Give the text to replace, or use `write` to replace the file.".to_owned())
+            return ToolError::Tell(unchanged("`oldString` is empty, but the file exists and has text. Give the text to replace, or use `write` to replace the file.".to_owned()));
         }
-        MatchError::NoChange => tell("`oldString` and `newString` are identical.".to_owned()),
-        MatchError::NoChangeAfterLineEndings => tell(format!("{error}.")),
+        MatchError::NoChangeAfterLineEndings => return ToolError::Tell(unchanged(format!("{error}."))),
+        MatchError::NoChange => (unchanged("`oldString` and `newString` are identical.".to_owned()), Vec::new()),
         MatchError::AlreadyInPlace { line } => {
-            tell(format!("no change is needed, the new text is already in place at line {line}."))
+            (unchanged(format!("no change is needed, the new text is already in place at line {line}.")), Vec::new())
         }
-        MatchError::Ambiguous { lines } => tell(format!(
-            "{} matches of `oldString`, at lines {}. Give more of the text around the one that you mean, or set `replaceAll`.",
-            lines.len(),
-            lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-        )),
+        MatchError::Ambiguous { lines } => (unchanged(ambiguous(&lines)), Vec::new()),
         MatchError::NotFound { nearest } => not_found(base, nearest, ctx),
-    }
+    };
+    // One text for all, so that nobody learns a secret by asking for many edits of it.
+    let withheld = format!("{} {}", unchanged("the edit does not fit its present text.".to_owned()), change::WITHHELD);
+    ToolError::Quote { text, withheld, seen }
 }
 
-fn not_found(base: &Snapshot, nearest: Option<NearMiss>, ctx: &ToolContext) -> ToolError {
+fn ambiguous(lines: &[usize]) -> String {
+    let shown: Vec<String> = lines.iter().take(MOST_LINES).map(ToString::to_string).collect();
+    let more = match lines.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{} matches of `oldString`, at lines {}{more}. Give more of the text around the one that you mean, or set `replaceAll`.",
+        lines.len(),
+        shown.join(", ")
+    )
+}
+
+fn not_found(base: &Snapshot, nearest: Option<NearMiss>, ctx: &ToolContext) -> (String, Vec<SeenFile>) {
     let is_fresh = ctx.seen.get(base.key.path()) == Some(base.hash);
     let state = if is_fresh { "" } else { " You have not seen the file as it now stands." };
     let text = format!("{} was not changed: `oldString` was not found in it.{state}", base.path);
@@ -127,8 +143,7 @@ fn not_found(base: &Snapshot, nearest: Option<NearMiss>, ctx: &ToolContext) -> T
         (None, true) => "Nothing in the file is like it: check the path, and take the text from `read`.".to_owned(),
         (_, _) => format!("The present text there:\n{quoted}\nRepeat the call with `oldString` copied from it."),
     };
-    let quote = miss.into_iter().chain([place]).collect::<Vec<_>>().join("\n");
-    ToolError::Quote { text, quote, seen }
+    (std::iter::once(text).chain(miss).chain([place]).collect::<Vec<_>>().join("\n"), seen)
 }
 
 #[cfg(test)]

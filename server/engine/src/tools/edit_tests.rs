@@ -171,6 +171,17 @@ async fn r3_2_several_matches_are_an_error_unless_all_are_meant() {
 }
 
 #[tokio::test]
+async fn r3_2_c10_of_many_places_some_are_named_and_the_rest_counted() {
+    let text = refused(&"}\n".repeat(5000), "}", "]").await;
+    assert!(
+        text.contains("5000 matches of `oldString`, at lines 1, 2, ") && text.contains("20 and 4980 more."),
+        "{text}"
+    );
+    let text = refused(&"}\n".repeat(20), "}", "]").await;
+    assert!(text.contains("19, 20. Give more"), "{text}");
+}
+
+#[tokio::test]
 async fn c11_r3_3_an_empty_old_text_never_replaces_a_file() {
     let before = "line\n".repeat(20);
     let text = refused(&before, "", "x").await;

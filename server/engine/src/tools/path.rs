@@ -43,8 +43,15 @@ pub(super) async fn missing(path: &AbsPath, view: &View) -> ToolError {
     let folder = path.parent().unwrap_or_else(|| path.clone());
     let near: Vec<String> =
         near.into_iter().take(MOST_SUGGESTIONS).map(|(_, name)| folder.join(name).to_string()).collect();
-    let hint = if near.is_empty() { String::new() } else { format!(" Did you mean:\n{}", near.join("\n")) };
-    ToolError::Tell(format!("{path} does not exist.{hint}"))
+    let missing = format!("{path} does not exist.");
+    if near.is_empty() {
+        return ToolError::Tell(missing);
+    }
+    ToolError::Quote {
+        text: format!("{missing} Did you mean:\n{}", near.join("\n")),
+        withheld: missing,
+        seen: Vec::new(),
+    }
 }
 
 /// Edits between two names, 0 where one contains the other; `None` where they have too little in common.

@@ -80,7 +80,8 @@ fn replace(base: Snapshot, content: &str, ctx: &ToolContext) -> Result<Prepared<
             "Repeat the call if this is still to be replaced as a whole"
         };
         let text = format!("{path} {why}; nothing was written. {next}, or use `edit` for a part of it.");
-        return Err(ToolError::Quote { text, quote: format!("Its present text:\n{quote}"), seen });
+        let withheld = format!("{path} {why}; nothing was written.\n{}", change::WITHHELD);
+        return Err(ToolError::Quote { text: format!("{text}\nIts present text:\n{quote}"), withheld, seen });
     }
     let old = base.text.to_string();
     let content = with_endings_of(&old, content.strip_prefix('\u{feff}').unwrap_or(content));
