@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::escape::escaped_line;
 use crate::permission::{self, Rule};
 use crate::ports::ToolSpec;
 use crate::tool::{AnyTool, Facts, ToolKind};
@@ -39,7 +40,7 @@ impl Registry {
 
     /// A line for people; for an unknown tool its name.
     pub fn title(&self, name: &str, partial: &Value, facts: &Facts) -> String {
-        self.find(name).map_or_else(|| name.to_owned(), |tool| tool.title(partial, facts))
+        escaped_line(&self.find(name).map_or_else(|| name.to_owned(), |tool| tool.title(partial, facts)))
     }
 
     pub fn kind(&self, name: &str) -> ToolKind {

@@ -277,6 +277,27 @@ async fn secrets_are_asked_also_behind_a_link() {
     assert!(bench.done("read", json!({"filePath": ".env.example"})).await.contains("KEY="));
 }
 
+/// Whatever the model asks to edit, it learns nothing of a secret without a question: each failure reads the same.
+#[tokio::test]
+async fn errors_of_edits_tell_nothing_of_what_may_not_be_read() {
+    let bench = Bench::trusting();
+    bench.put("/w/.env", "KEY=1\nKEY=1\nNAME=x\n");
+    bench.disk.put_link(&path("/w/harmless"), ".env");
+    for file in [".env", "harmless"] {
+        let mut told = std::collections::BTreeSet::new();
+        for (old, new) in
+            [("PASS=2", "x"), ("PASS=2", "NAME=x"), ("KEY=1", "KEY=2"), ("NAME =x", "NAME= x"), ("KEY=2\n", "y")]
+        {
+            let input = json!({"filePath": file, "oldString": old, "newString": new});
+            told.insert(bench.failed("edit", input).await);
+        }
+        assert_eq!(told.len(), 1, "{told:#?}");
+    }
+    bench.put("/ext/secret.txt", "x\n");
+    let text = bench.failed("edit", json!({"filePath": "/ext/secret", "oldString": "a", "newString": "b"})).await;
+    assert_eq!(text, "/ext/secret does not exist.");
+}
+
 #[tokio::test]
 async fn errors_of_edits_do_not_quote_what_may_not_be_read() {
     let bench = Bench::trusting();
@@ -284,7 +305,7 @@ async fn errors_of_edits_do_not_quote_what_may_not_be_read() {
     let text = bench.failed("write", json!({"filePath": ".env", "content": "x"})).await;
     assert!(text.contains("you have not read it") && !text.contains("KEY"), "{text}");
     let text = bench.failed("edit", json!({"filePath": ".env", "oldString": "KEY=2", "newString": "x"})).await;
-    assert!(text.contains("not found") && !text.contains("KEY=1"), "{text}");
+    assert!(text.contains("does not fit") && !text.contains("KEY=1"), "{text}");
 }
 
 #[tokio::test]
@@ -426,6 +447,73 @@ async fn c30_another_content_is_asked_again() {
     .await;
     assert_eq!(outcome.stop, Some(TurnEnd::Rejected));
     assert_eq!(bench.buffer("/w/a"), "one and a half\ntwo\n");
+}
+
+/// The same words at another place are not what was shown.
+#[tokio::test]
+async fn r4_3_an_edit_that_would_land_elsewhere_is_asked_again() {
+    let bench = Bench::new().rule("edit", "*", Verdict::Ask);
+    let before = "fn a() {\n    stop();\n}\nfn b() {\n}\n";
+    bench.put("/w/a", before);
+    let input = json!({"filePath": "a", "oldString": "    stop();\n", "newString": "    go();\n"});
+    let outcome = answered(&bench, "edit", input, async |ask| {
+        bench.put("/w/a", "fn a() {\n}\nfn b() {\n    stop();\n}\n");
+        ask.select(OptionKind::AllowOnce, None);
+        let again = bench.client.next_ask().await;
+        let Preview::Edit(diffs) = &again.ask.preview else { panic!("{:?}", again.ask) };
+        assert_eq!(diffs[0].after.as_deref(), Some("fn a() {\n}\nfn b() {\n    go();\n}\n"));
+        again.select(OptionKind::RejectOnce, Some("not there"));
+    })
+    .await;
+    assert_eq!(outcome.result.status, ToolStatus::Failed);
+    assert!(bench.text("/w/a").contains("stop"));
+}
+
+/// Without a preview the arguments are what the user sees: others need an ask of their own.
+#[tokio::test]
+async fn r4_3_asks_without_a_preview_are_one_only_for_equal_arguments() {
+    let toy = ToyTool::new("toy", Toy::Echo, "toy", Boundaries::default());
+    let bench = Bench::new().rule("toy", "*", Verdict::Ask).tool(toy);
+    let runner = bench.runner();
+    let run = |id: &'static str, text: &str| runner.run(call(id, "toy", &json!({"text": text}).to_string()));
+    let (first, second, ()) = tokio::join!(run("call_1", "harmless"), run("call_2", "harmful"), async {
+        let first = bench.client.next_ask().await;
+        assert_eq!(first.ask.input, json!({"text": "harmless"}));
+        first.select(OptionKind::AllowOnce, None);
+        bench.client.next_ask().await.select(OptionKind::RejectOnce, Some("no"));
+    });
+    assert_eq!((first.result.status, second.result.status), (ToolStatus::Completed, ToolStatus::Failed));
+}
+
+/// Invisible characters of a path show wherever the user is told of it.
+#[tokio::test]
+async fn r8_4_nothing_hides_in_the_path_of_an_ask() {
+    let bench = Bench::new().rule("*", "*", Verdict::Ask);
+    let name = "a\u{202e}txt.\u{200b}\nrs";
+    bench.put(&format!("/ext/{name}/f"), "x\n").put(&format!("/w/{name}"), "x\n");
+    let calls = [
+        ("read", json!({"filePath": name})),
+        ("read", json!({"filePath": format!("/ext/{name}/f")})),
+        ("edit", json!({"filePath": name, "oldString": "x", "newString": "y"})),
+        ("bash", json!({"command": "ls", "workdir": format!("/ext/{name}")})),
+    ];
+    for (tool, input) in calls {
+        answered(&bench, tool, input, async |ask| {
+            let mut shown = vec![ask.ask.title.clone(), ask.ask.reason.clone()];
+            shown.extend(ask.ask.options.iter().map(|option| option.label.clone()));
+            match &ask.ask.preview {
+                Preview::Access(text) => shown.push(text.clone()),
+                Preview::Command { folder, notes, .. } => shown.extend(notes.iter().chain([folder]).cloned()),
+                Preview::Nothing | Preview::Edit(_) => {}
+            }
+            for text in &shown {
+                assert!(!text.contains(['\u{202e}', '\u{200b}', '\n']), "{tool}: {text:?}");
+            }
+            assert!(shown.iter().any(|text| text.contains("\\u{202e}")), "{tool}: {shown:?}");
+            ask.select(OptionKind::RejectOnce, Some("no"));
+        })
+        .await;
+    }
 }
 
 // Order, ends, faults.

@@ -3,7 +3,6 @@
 mod bash;
 mod change;
 mod edit;
-mod escape;
 mod invalid;
 mod lines;
 mod path;

@@ -5,6 +5,7 @@ use copydesk_workspace::path::{AbsPath, DocKey};
 
 use super::RunnerDeps;
 use super::grants::Grant;
+use crate::escape::escaped_line;
 use crate::permission::path_pattern;
 use crate::tool::{Access, Facts};
 use crate::view::{Granted, Scope};
@@ -151,7 +152,7 @@ impl<'a> Places<'a> {
     fn file(&self, permission: &str, path: &AbsPath, real: &AbsPath) -> Need {
         let given = path_pattern(path, &self.facts.worktree);
         let target = path_pattern(&self.named(real), &self.facts.worktree);
-        let shown = if given == target { given.clone() } else { format!("{given} (a link to {real})") };
+        let shown = escaped_line(&if given == target { given.clone() } else { format!("{given} (a link to {real})") });
         let mut values = vec![given];
         if !values.contains(&target) {
             values.push(target);
@@ -182,12 +183,13 @@ impl<'a> Places<'a> {
         let pattern = |folder: &str| format!("{}/*", folder.trim_end_matches('/'));
         let (value, alias) = (pattern(&folder), pattern(&folder_of(path).to_string()));
         let link = if path == real { String::new() } else { format!(": {path} is a link, its target is {real}") };
+        let (shown, link) = (escaped_line(&folder), escaped_line(&link));
         Some(Need {
             permission: "external_directory".to_owned(),
             aliases: if alias == value { Vec::new() } else { vec![alias] },
             values: vec![value],
-            what: format!("reach outside of the workspace into {folder}{link}"),
-            always: format!("everything below {folder}"),
+            what: format!("reach outside of the workspace into {shown}{link}"),
+            always: format!("everything below {shown}"),
             subject: Subject::Folder(folder.trim_end_matches('/').to_owned()),
         })
     }

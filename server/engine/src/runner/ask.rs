@@ -22,6 +22,8 @@ pub(super) struct Asks {
 
 struct Waiting {
     needs: Vec<Need>,
+    /// What the user is shown where there is no preview.
+    input: Value,
     preview: Preview,
     answer: WeakShared<BoxFuture<'static, AskOutcome>>,
     options: Arc<Options>,
@@ -79,11 +81,14 @@ impl Asks {
     fn join(&self, deps: &RunnerDeps, question: Question<'_>, needs: &[Need]) -> (Answer, Arc<Options>) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|waiting| waiting.answer.upgrade().is_some_and(|answer| answer.peek().is_none()));
-        let same = waiting.iter().find(|waiting| waiting.needs == needs && waiting.preview == question.preview);
+        let same = waiting.iter().find(|waiting| {
+            let is_shown = waiting.preview != Preview::Nothing || waiting.input == *question.input;
+            waiting.needs == needs && waiting.preview == question.preview && is_shown
+        });
         if let Some((answer, same)) = same.and_then(|same| Some((same.answer.upgrade()?, same))) {
             return (answer, Arc::clone(&same.options));
         }
-        let preview = question.preview.clone();
+        let (preview, input) = (question.preview.clone(), question.input.clone());
         let (ask, options) = compose(deps, question);
         let (client, session) = (Arc::clone(&deps.connection.client), deps.session.clone());
         let answer: BoxFuture<'static, AskOutcome> = Box::pin(async move { client.ask(session, ask).await });
@@ -91,7 +96,7 @@ impl Asks {
         let options = Arc::new(options);
         if let Some(weak) = answer.downgrade() {
             let needs = needs.to_vec();
-            waiting.push(Waiting { needs, preview, answer: weak, options: Arc::clone(&options) });
+            waiting.push(Waiting { needs, input, preview, answer: weak, options: Arc::clone(&options) });
         }
         (answer, options)
     }

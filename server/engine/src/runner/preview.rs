@@ -1,9 +1,11 @@
 //! What the user is shown of a call, and whether two showings are the same by content. Draws nothing.
 
 use copydesk_workspace::diff;
+use copydesk_workspace::edit::EditSet;
 use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 
+use crate::escape::escaped_line;
 use crate::message::FileDiff;
 use crate::ports::Preview;
 
@@ -13,7 +15,7 @@ pub(super) fn shown(preview: &Preview, paths: &[(AbsPath, AbsPath)]) -> Preview 
         Preview::Nothing if paths.is_empty() => Preview::Nothing,
         Preview::Nothing => {
             let line = |(path, real): &(AbsPath, AbsPath)| {
-                if path == real { path.to_string() } else { format!("{path} -> {real}") }
+                escaped_line(&if path == real { path.to_string() } else { format!("{path} -> {real}") })
             };
             Preview::Access(paths.iter().map(line).collect::<Vec<_>>().join("\n"))
         }
@@ -21,14 +23,25 @@ pub(super) fn shown(preview: &Preview, paths: &[(AbsPath, AbsPath)]) -> Preview 
     }
 }
 
-/// Edits are the same where they change the same lines into the same lines, wherever those stand by now (C30).
+/// Edits are the same where they change the same lines into the same lines, at the place to which others have moved those since (C30): the same
+/// words somewhere else are another edit (R4.3).
 pub(super) fn same_content(a: &Preview, b: &Preview) -> bool {
     match (a, b) {
         (Preview::Edit(a), Preview::Edit(b)) => {
-            a == b || a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.path == b.path && hunks(a) == hunks(b))
+            a == b
+                || a.len() == b.len()
+                    && a.iter().zip(b).all(|(a, b)| a.path == b.path && hunks(a) == hunks(b) && is_moved(a, b))
         }
         _ => a == b,
     }
+}
+
+/// Whether `b` is `a` carried over what changed in between.
+fn is_moved(a: &FileDiff, b: &FileDiff) -> bool {
+    let [before, after, now, then] = [&a.before, &a.after, &b.before, &b.after].map(rope);
+    let theirs = EditSet::between(&before, &now);
+    let ours = EditSet::between(&before, &after).rebase(&theirs);
+    ours.and_then(|ours| ours.apply(&now)).is_ok_and(|carried| carried == then)
 }
 
 pub(super) fn diffs(preview: &Preview) -> Vec<FileDiff> {
@@ -40,11 +53,14 @@ pub(super) fn diffs(preview: &Preview) -> Vec<FileDiff> {
 
 /// Removed and added lines without their place; whether the file is there before and after counts too.
 fn hunks(diff: &FileDiff) -> (bool, bool, Vec<String>) {
-    let rope = |text: &Option<String>| text.as_deref().map(Rope::from).unwrap_or_default();
     let unified = diff::unified("", &rope(&diff.before), &rope(&diff.after), 0);
     let names_file = |line: &str| line.starts_with("--- ") || line.starts_with("+++ ");
     let lines = unified.lines().enumerate();
     // Only the first two lines name the file: further ones that look so are text.
     let lines = lines.filter(|(index, line)| !(line.starts_with("@@") || *index < 2 && names_file(line)));
     (diff.before.is_some(), diff.after.is_some(), lines.map(|(_, line)| line.to_owned()).collect())
+}
+
+fn rope(text: &Option<String>) -> Rope {
+    text.as_deref().map(Rope::from).unwrap_or_default()
 }

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::escape::escaped;
 use super::{described, path};
+use crate::escape::{escaped, escaped_line};
 use crate::output::{self, Limits};
 use crate::overlay;
 use crate::ports::{
@@ -74,7 +74,7 @@ impl Tool for Bash {
     async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Command>, ToolError> {
         let folder = folder(input, &ctx.facts);
         let (own, users) = unsaved(ctx);
-        let name = |document: &Document| path::shown(&document.path, &ctx.facts);
+        let name = |document: &Document| escaped_line(&path::shown(&document.path, &ctx.facts));
         let mut notes: Vec<String> = input.description.iter().map(|text| escaped(text)).collect();
         notes.extend(
             own.iter().map(|document| format!("{} is saved first: only the agent has changed it", name(document))),
@@ -82,7 +82,7 @@ impl Tool for Bash {
         notes.extend(users.iter().map(|document| not_seen(&name(document))));
         let shown = escaped(&input.command);
         let lines = input.command.trim_end_matches('\n').lines().count();
-        let preview = Preview::Command { shown, lines, folder: folder.to_string(), notes };
+        let preview = Preview::Command { shown, lines, folder: escaped_line(&folder.to_string()), notes };
         let timeout = Duration::from_millis(input.timeout.map_or(DEFAULT_TIMEOUT, NonZeroU64::get));
         let save = own.into_iter().map(|document| document.uri).collect();
         Ok(Prepared { value: Command { text: input.command.clone(), folder, timeout, save }, preview })

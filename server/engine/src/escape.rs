@@ -1,7 +1,7 @@
 //! Shows a text so that nothing in it hides: control, invisible and direction-changing characters are written out (R8.4).
 
 /// `\u{202e}` and the like for what a reader would not see; line breaks and tabs stay.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -12,6 +12,11 @@ pub(super) fn escaped(text: &str) -> String {
         }
     }
     shown
+}
+
+/// The same for what must stay one line: a path, a title.
+pub(crate) fn escaped_line(text: &str) -> String {
+    escaped(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 
 /// Controls, formats, other spaces than the plain one, fillers and private use: Unicode's `Cc`, `Cf`, `Zs`, `Zl`, `Zp`, `Co`, and the letters that draw nothing.
