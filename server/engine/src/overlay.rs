@@ -91,14 +91,12 @@ impl Overlay {
     pub fn open(&self, document: Document) {
         let mut state = self.lock();
         let key = document.key.clone();
-        let edits = state.log.of(&key).count();
         if document.is_dirty() {
             state.clean_at.remove(&key);
-        } else {
-            state.clean_at.insert(key.clone(), edits);
         }
         state.lose(&key);
         state.documents.open(document);
+        state.note_clean(&key);
         self.moved(state);
     }
 
@@ -122,8 +120,7 @@ impl Overlay {
         let mut state = self.lock();
         state.documents.saved(uri)?;
         if let Some(key) = state.documents.by_uri(uri).map(|document| document.key.clone()) {
-            let edits = state.log.of(&key).count();
-            state.clean_at.insert(key, edits);
+            state.note_clean(&key);
         }
         self.moved(state);
         Ok(())
@@ -133,7 +130,9 @@ impl Overlay {
         let mut state = self.lock();
         if let Some(document) = state.documents.close(uri) {
             state.lose(&document.key);
-            state.clean_at.remove(&document.key);
+            if state.documents.get(&document.key).is_none() {
+                state.clean_at.remove(&document.key);
+            }
         }
         self.moved(state);
     }
@@ -229,6 +228,14 @@ impl State {
         self.record(change, author, split.agents);
         if !split.users.is_empty() {
             self.record(change, Author::User, split.users);
+        }
+    }
+
+    /// Where nothing that is open of the file is unsaved.
+    fn note_clean(&mut self, key: &DocKey) {
+        let is_dirty = |document: &Document| document.key == *key && document.is_dirty();
+        if !self.documents.iter().any(is_dirty) {
+            self.clean_at.insert(key.clone(), self.log.of(key).count());
         }
     }
 

@@ -166,6 +166,26 @@ async fn r6_2_a_document_opened_or_closed_in_between_moves_the_base() {
 }
 
 #[tokio::test]
+async fn r6_2_a_file_that_is_still_open_by_another_name_is_not_written_behind_the_editor() {
+    let bench = Bench::new();
+    bench.put("/w/a", "one\n");
+    bench.disk.put_link(&path("/w/link"), "a");
+    let own = bench.open("/w/a", 7, "one\n");
+    bench.editor.types(&own, &Typing { at: 4, text: "typed\n" });
+    let link = bench.open("/w/link", 1, "one\n");
+    assert!(matches!(bench.overlay.unsaved()[..], [(_, crate::overlay::Unsaved::User)]));
+    for close in [false, true] {
+        if close {
+            bench.overlay.close(&link);
+        }
+        let edit = change(&bench, "/w/link", "one", if close { "TWO" } else { "one!" }).await;
+        apply(&bench, vec![edit]).await.unwrap();
+    }
+    assert_eq!((bench.text("/w/a").as_str(), bench.buffer("/w/a").as_str()), ("one\n", "TWO!\ntyped\n"));
+    assert!(bench.editor.requests().iter().all(|request| request.documents[0].uri == own));
+}
+
+#[tokio::test]
 async fn r1_2_bytes_outside_of_the_edit_stay() {
     let cases = [
         ("a\r\nold\r\nc\r\n", TextEncoding::Utf8),

@@ -62,12 +62,13 @@ pub enum DocumentError {
     OldVersion { uri: String, have: i32, found: i32 },
 }
 
-/// All open documents by key, found by any spelling of their URI.
+/// All open documents. A file may be open several times, by the URIs of links to it: the editor keeps each with text and version of its own. Under
+/// the file's key stands the one that was changed last; one that is only opened never takes the place of one with unsaved text.
 #[derive(Debug, Default)]
 pub struct Documents {
-    documents: HashMap<DocKey, Document>,
-    /// The spellings by which documents were opened.
-    keys: HashMap<Spelling, DocKey>,
+    documents: HashMap<Spelling, Document>,
+    /// The spellings of each file, the one that stands for it last.
+    spellings: HashMap<DocKey, Vec<Spelling>>,
 }
 
 /// A URI in the form in which all spellings are equal.
@@ -79,10 +80,14 @@ enum Spelling {
 }
 
 impl Documents {
-    /// Opening an open document again replaces it, whatever the spelling of its URI; the earlier spellings still lead to it.
+    /// Opening an open document again replaces it.
     pub fn open(&mut self, document: Document) {
-        self.keys.insert(Spelling::of(&document.uri), document.key.clone());
-        self.documents.insert(document.key.clone(), document);
+        self.close(&document.uri);
+        let spelling = Spelling::of(&document.uri);
+        let has_unsaved = self.get(&document.key).is_some_and(Document::is_dirty);
+        let spellings = self.spellings.entry(document.key.clone()).or_default();
+        spellings.insert(spellings.len() - usize::from(has_unsaved), spelling.clone());
+        self.documents.insert(spelling, document);
     }
 
     /// Ranges are clamped, never a panic. A version that does not grow is refused and changes nothing.
@@ -111,7 +116,9 @@ impl Documents {
             Ok(None) => EditSet::single(before.len_bytes(), 0..0, String::new()),
             Err(_) => EditSet::between(&before, &after),
         };
-        Ok(Change { key: document.key.clone(), before, after, edits, version })
+        let key = document.key.clone();
+        self.put_last(&key, uri);
+        Ok(Change { key, before, after, edits, version })
     }
 
     pub fn saved(&mut self, uri: &str) -> Result<(), DocumentError> {
@@ -120,33 +127,44 @@ impl Documents {
         Ok(())
     }
 
-    /// Closes the document that was opened last by this URI. Where it was opened again by the URI of a link to the same file, only the spelling is
-    /// forgotten: the editor still has it open.
+    /// `None` where it was not open.
     pub fn close(&mut self, uri: &str) -> Option<Document> {
         let spelling = Spelling::of(uri);
-        let key = self.keys.remove(&spelling)?;
-        if self.documents.get(&key).is_some_and(|document| Spelling::of(&document.uri) != spelling) {
-            return None;
+        let document = self.documents.remove(&spelling)?;
+        if let Some(spellings) = self.spellings.get_mut(&document.key) {
+            spellings.retain(|other| *other != spelling);
+            if spellings.is_empty() {
+                self.spellings.remove(&document.key);
+            }
         }
-        self.keys.retain(|_, other| *other != key);
-        self.documents.remove(&key)
+        Some(document)
     }
 
     pub fn get(&self, key: &DocKey) -> Option<&Document> {
-        self.documents.get(key)
+        self.documents.get(self.spellings.get(key)?.last()?)
     }
 
     pub fn by_uri(&self, uri: &str) -> Option<&Document> {
-        self.documents.get(self.keys.get(&Spelling::of(uri))?)
+        self.documents.get(&Spelling::of(uri))
     }
 
+    /// Each of a file that is open several times.
     pub fn iter(&self) -> impl Iterator<Item = &Document> {
         self.documents.values()
     }
 
+    fn put_last(&mut self, key: &DocKey, uri: &str) {
+        let spelling = Spelling::of(uri);
+        if let Some(spellings) = self.spellings.get_mut(key)
+            && spellings.last() != Some(&spelling)
+        {
+            spellings.retain(|other| *other != spelling);
+            spellings.push(spelling);
+        }
+    }
+
     fn open_document(&mut self, uri: &str) -> Result<&mut Document, DocumentError> {
-        let key = self.keys.get(&Spelling::of(uri));
-        key.and_then(|key| self.documents.get_mut(key)).ok_or_else(|| DocumentError::NotOpen(uri.to_owned()))
+        self.documents.get_mut(&Spelling::of(uri)).ok_or_else(|| DocumentError::NotOpen(uri.to_owned()))
     }
 }
 

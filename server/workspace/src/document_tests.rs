@@ -124,17 +124,25 @@ fn r18_2_every_spelling_of_the_uri_is_the_same_document() {
     assert!(documents.by_uri(URI).is_none());
 }
 
+/// An editor that has a file open by its own name and by a link's keeps two texts with versions of their own.
 #[test]
-fn r18_2_a_link_and_its_target_are_one_document() {
-    let mut documents = opened("target");
+fn r18_2_a_file_that_is_open_by_two_names_is_the_text_that_was_changed_last() {
     let link = "file:///w/link.rs";
-    documents.open(document(link, "/w/a b.rs", "through the link"));
-    assert_eq!(documents.iter().count(), 1);
-    assert_eq!(documents.by_uri(URI).unwrap().text.to_string(), "through the link");
-    assert!(documents.close(URI).is_none());
-    assert_eq!(documents.get(&DocKey::from_real_path(path("/w/a b.rs"))).unwrap().uri, link);
+    let key = DocKey::from_real_path(path("/w/a b.rs"));
+    let mut documents = opened("target");
+    documents.open(Document { version: 1, ..document(link, "/w/a b.rs", "link") });
+    assert_eq!(documents.get(&key).unwrap().uri, link, "opened last");
+    documents.change(URI, 8, &[change((0, 0), (0, 0), "typed ")], PositionEncoding::Utf16).unwrap();
+    assert_eq!(documents.get(&key).unwrap().text.to_string(), "typed target");
+    documents.change(link, 2, &[change((0, 4), (0, 4), " too")], PositionEncoding::Utf16).unwrap();
+    assert_eq!(documents.get(&key).unwrap().text.to_string(), "link too");
+    assert_eq!(documents.by_uri(URI).unwrap().text.to_string(), "typed target");
     assert!(documents.close(link).is_some());
-    assert_eq!(documents.iter().count(), 0);
+    assert_eq!(documents.get(&key).unwrap().text.to_string(), "typed target", "still open by its own name");
+    documents.open(document(link, "/w/a b.rs", "target"));
+    assert_eq!(documents.get(&key).unwrap().uri, URI, "its text is not saved");
+    assert!(documents.close(URI).is_some() && documents.close(link).is_some());
+    assert!(documents.get(&key).is_none() && documents.close(link).is_none());
 }
 
 #[test]

@@ -72,6 +72,19 @@ pub fn sniff(head: &[u8]) -> Result<TextEncoding, DecodeError> {
     if is_binary(&text) { Err(DecodeError::Binary) } else { Ok(encoding) }
 }
 
+/// The text of a new file and how it is stored: a byte order mark at its start is no part of the text.
+pub fn of_new_file(text: &str) -> (&str, TextEncoding) {
+    match text.strip_prefix(MARK) {
+        Some(text) => (text, TextEncoding::Utf8Bom),
+        None => (text, TextEncoding::Utf8),
+    }
+}
+
+/// Whether `decode` would give `text` back once it is written: it refuses binary files, and takes a mark at the start for none of the text.
+pub fn stays_text(text: &str) -> bool {
+    !text.starts_with(MARK) && !is_binary(text)
+}
+
 /// The style that new lines get: the one that most of the text's lines have, `\n` where there are none.
 pub fn dominant_line_ending(text: &str) -> LineEnding {
     let (mut lf, mut crlf, mut cr) = (0_usize, 0_usize, 0_usize);
@@ -103,6 +116,7 @@ impl LineEnding {
     }
 }
 
+const MARK: char = '\u{feff}';
 const UTF_8_MARK: &[u8] = b"\xef\xbb\xbf";
 const UTF_16LE_MARK: &[u8] = b"\xff\xfe";
 const UTF_16BE_MARK: &[u8] = b"\xfe\xff";

@@ -2,6 +2,7 @@
 
 use copydesk_workspace::diff;
 use copydesk_workspace::edit::EditSet;
+use copydesk_workspace::encoding;
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
@@ -33,9 +34,11 @@ pub(super) struct Change {
 }
 
 impl Change {
-    pub(super) fn create(path: AbsPath, text: String) -> Self {
-        let after = Rope::from(text.as_str());
-        Self { edit: FileEdit::Create { path, text }, before: None, after, notes: Vec::new(), known: true }
+    pub(super) fn create(path: AbsPath, text: String) -> Result<Self, ToolError> {
+        let after = encoding::of_new_file(&text).0;
+        check_text(&path, after)?;
+        let after = Rope::from(after);
+        Ok(Self { edit: FileEdit::Create { path, text }, before: None, after, notes: Vec::new(), known: true })
     }
 
     pub(super) fn modify(
@@ -45,6 +48,11 @@ impl Change {
         ctx: &ToolContext,
     ) -> Result<Self, ToolError> {
         let after = edits.apply(&base.text).map_err(|error| ToolError::Tell(error.to_string()))?;
+        // Text alone cannot make a binary: a large file is not looked through for each edit.
+        let is_plain = |text: &str| !text.contains(|c: char| c.is_control() && !c.is_whitespace() || c == '\u{feff}');
+        if !edits.edits().iter().all(|edit| is_plain(&edit.text)) {
+            check_text(&base.path, &after.to_string())?;
+        }
         let known = ctx.seen.get(base.key.path()) == Some(base.hash);
         let before = Some(base.text.clone());
         Ok(Self { edit: FileEdit::Modify { base, edits }, before, after, notes, known })
@@ -105,6 +113,16 @@ impl Change {
             ..ToolOutput::default()
         })
     }
+}
+
+/// What could not be read again is not written (R18.1).
+fn check_text(path: &AbsPath, after: &str) -> Result<(), ToolError> {
+    if encoding::stays_text(after) {
+        return Ok(());
+    }
+    Err(ToolError::Tell(format!(
+        "{path} was not changed: with this it would be no text file, but hold NUL or many control characters, or begin with a second U+FEFF. Escape them as the language of the file does, or write such bytes with a command."
+    )))
 }
 
 async fn found(known: DiagnosticsReport, applied: &Applied, ctx: &ToolContext) -> Option<String> {

@@ -59,7 +59,7 @@ impl Tool for Edit {
             Ok(base) if base.text.len_bytes() == 0 && input.old_string.is_empty() => fill(base, &input.new_string, ctx),
             Ok(base) => replace(base, input, ctx),
             Err(ViewError::Disk(DiskError::NotFound(_))) if input.old_string.is_empty() => {
-                Ok(Change::create(path, input.new_string.clone()).prepared())
+                Ok(Change::create(path, input.new_string.clone())?.prepared())
             }
             Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(&path, &ctx.view).await),
             Err(ViewError::Disk(DiskError::IsDirectory(_))) => {

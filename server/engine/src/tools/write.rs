@@ -50,7 +50,7 @@ impl Tool for Write {
         let path = path::resolve(&input.file_path, &ctx.facts)?;
         match ctx.view.snapshot(&path).await {
             Ok(base) => replace(base, &input.content, ctx),
-            Err(ViewError::Disk(DiskError::NotFound(_))) => Ok(Change::create(path, input.content.clone()).prepared()),
+            Err(ViewError::Disk(DiskError::NotFound(_))) => Ok(Change::create(path, input.content.clone())?.prepared()),
             Err(ViewError::Disk(DiskError::IsDirectory(_))) => {
                 Err(ToolError::Tell(format!("{path} is a folder; name a file in it")))
             }

@@ -1,3 +1,4 @@
+use copydesk_workspace::disk::Disk as _;
 use copydesk_workspace::encoding::{TextEncoding, encode};
 use copydesk_workspace::hash::ContentHash;
 use serde_json::json;
@@ -110,6 +111,33 @@ async fn c17_a_new_file_gets_its_text_as_given() {
     );
     assert_eq!(bench.seen.get(&path("/w/x/y/a")), Some(ContentHash::of(b"one\ntwo")));
     bench.done("write", json!({"filePath": "x/y/a", "content": "one\n"})).await;
+}
+
+/// Whatever is written can be read again, and is known as it was written.
+#[tokio::test]
+async fn r18_1_what_could_not_be_read_again_is_not_written() {
+    for content in ["a\0b", "\u{feff}\u{feff}a", "\u{1}\u{2}\u{3}a"] {
+        let bench = Bench::trusting();
+        bench.put("/w/old", "one\n").open("/w/open", 1, "");
+        bench.done("read", json!({"filePath": "old"})).await;
+        for file in ["new", "old", "open"] {
+            let text = bench.failed("write", json!({"filePath": file, "content": content})).await;
+            assert!(text.contains("would be no text file"), "{content:?} {file}: {text}");
+        }
+        let input = json!({"filePath": "old", "oldString": "one\n", "newString": content});
+        assert!(bench.failed("edit", input).await.contains("would be no text file"), "{content:?}");
+        assert_eq!(bench.text("/w/old"), "one\n");
+        assert!(bench.disk.read(&path("/w/new")).is_err());
+    }
+}
+
+#[tokio::test]
+async fn r18_1_a_byte_order_mark_of_a_new_file_is_kept_and_no_part_of_its_text() {
+    let bench = Bench::trusting();
+    bench.done("write", write("\u{feff}one\n")).await;
+    assert_eq!(bench.bytes("/w/a"), b"\xef\xbb\xbfone\n");
+    bench.done("write", write("two\n")).await;
+    assert_eq!(bench.bytes("/w/a"), b"\xef\xbb\xbftwo\n");
 }
 
 #[tokio::test]

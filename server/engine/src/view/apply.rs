@@ -4,7 +4,7 @@ use copydesk_workspace::change_log::{Author, LoggedEdit};
 use copydesk_workspace::disk::{DiskError, Expected};
 use copydesk_workspace::document::Document;
 use copydesk_workspace::edit::EditSet;
-use copydesk_workspace::encoding::{TextEncoding, encode};
+use copydesk_workspace::encoding::{TextEncoding, encode, of_new_file};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
 use ropey::Rope;
@@ -133,9 +133,10 @@ impl View {
         if exists {
             return Err(CommitError::BaseMoved(format!("{path} exists by now")));
         }
-        let after = Rope::from(text.as_str());
+        let (text, encoding) = of_new_file(&text);
+        let after = Rope::from(text);
         let edits = EditSet::between(&Rope::new(), &after);
-        Ok(DiskEdit { path, key, before: None, after, bytes: encode(&text, TextEncoding::Utf8), edits })
+        Ok(DiskEdit { path, key, before: None, after, bytes: encode(text, encoding), edits })
     }
 
     async fn write(&self, edit: &DiskEdit) -> Result<(), DiskError> {

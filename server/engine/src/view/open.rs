@@ -109,7 +109,7 @@ impl View {
     }
 
     fn shown(&self, edit: &OpenEdit, id: ExpectationId) -> Option<Shown> {
-        let now = self.overlay.get(&edit.key);
+        let now = self.overlay.by_uri(&edit.uri);
         let (after, version) = match now {
             Some(now) => (now.text, now.version),
             None => (edit.edits.apply(&edit.base).ok()?, edit.version),
@@ -132,7 +132,9 @@ impl View {
     async fn typing_told(&self, batch: &[OpenEdit]) {
         let mut changes = self.overlay.watch();
         let moved = || {
-            batch.iter().any(|edit| self.overlay.get(&edit.key).is_none_or(|document| document.version != edit.version))
+            batch
+                .iter()
+                .any(|edit| self.overlay.by_uri(&edit.uri).is_none_or(|document| document.version != edit.version))
         };
         let told = async { while !moved() && changes.changed().await.is_ok() {} };
         // Without a change the same text is tried again.
@@ -148,7 +150,7 @@ impl View {
             let theirs = EditSet::between(&edit.base, &now.text);
             let edits =
                 edit.edits.rebase(&theirs).map_err(|error| OpenFailure::Moved(format!("{}: {error}", edit.path)))?;
-            Ok(OpenEdit { version: now.version, base: now.text, edits, ..edit })
+            Ok(OpenEdit { uri: now.uri, version: now.version, base: now.text, edits, ..edit })
         };
         batch.into_iter().map(rebase).collect()
     }
