@@ -94,7 +94,7 @@ impl Reader<'_> {
             for name in names {
                 trees.extend(self.user_file(folder.join(name)).await);
             }
-            for file in agent_files(self.files, &folder).await {
+            for file in agent_files(self.files, &folder, None, &mut self.problems).await {
                 self.seen.insert(file.path.clone());
                 trees.extend(self.agent(&file, None).await);
             }
@@ -164,7 +164,7 @@ impl Reader<'_> {
                 for name in names {
                     trees.extend(self.project_file(folder.join(name), &project).await);
                 }
-                for file in agent_files(self.files, &folder).await {
+                for file in agent_files(self.files, &folder, Some(&project.root), &mut self.problems).await {
                     if self.seen.insert(file.path.clone()) {
                         trees.extend(self.agent(&file, Some(&project)).await);
                     }

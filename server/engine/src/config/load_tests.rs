@@ -793,3 +793,52 @@ fn r19_1_settings_of_the_editor_only_tighten() {
     let expected = ["permission.bash", "provider.openai.options.baseURL"];
     assert_eq!(named, expected.map(|key| (&Source::Editor, Some(key))));
 }
+
+/// A repository may hold anything: reading it comes to an end, and says what was wrong.
+#[test]
+fn r19_1_deeply_nested_configuration_is_a_problem_and_no_more() {
+    for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("{\"permission\":", "}"), ("{\"agent\":", "}")] {
+        for closed in [true, false] {
+            let depth = 100_000;
+            let tail = if closed { close.repeat(depth) } else { String::new() };
+            let text = format!("{}1{tail}", open.repeat(depth));
+            let config = load_files(&[(PROJECT, &text)]);
+            assert_eq!(config.problems.len(), 1, "{open}: {:?}", config.problems);
+        }
+        // As deep as the parser goes.
+        for depth in [100, 300, 500, 511, 512, 600] {
+            load_files(&[(PROJECT, &format!("{}1{}", open.repeat(depth), close.repeat(depth)))]);
+        }
+    }
+}
+
+/// Neither the whole disk nor a large tree of the repository is walked for agents.
+#[test]
+fn r19_1_folders_of_agents_are_not_walked_where_they_lead_out_or_have_no_end() {
+    let disk = MemoryDisk::new();
+    for file in ["/elsewhere/a/b/one.md", "/elsewhere/two.md"] {
+        disk.put(&path(file), "You are somebody.");
+    }
+    disk.put_folder(&path("/work/app/.opencode"));
+    disk.put_link(&path("/work/app/.opencode/agent"), "/elsewhere");
+    disk.put_link(&path("/work/app/.copydesk"), "/");
+    let config = load_disk(disk, [], &facts());
+    check_problems(
+        &config,
+        &["/work/app/.opencode/agent: left out: it is a link to /elsewhere, outside of the project"],
+    );
+
+    let disk = MemoryDisk::new();
+    for folder in 0..30 {
+        for file in 0..100 {
+            disk.put(&path(&format!("/work/app/.opencode/agent/{folder}/{file}.txt")), "");
+        }
+    }
+    disk.put(&path("/work/app/.opencode/agents/last.md"), "You are the last.");
+    let config = load_disk(disk, [], &facts());
+    check_problems(
+        &config,
+        &["/work/app/.opencode/agent: it is left out in part: expected at most 2000 files and folders"],
+    );
+    assert!(config.agents.contains_key("last"));
+}

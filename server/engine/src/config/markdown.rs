@@ -11,6 +11,8 @@ use crate::ports::Files;
 
 /// Folders below `agent/` that are looked into.
 const MAX_DEPTH: usize = 8;
+/// Files and folders that are looked at below one such folder.
+const MAX_ENTRIES: usize = 2000;
 
 pub(super) struct AgentFile {
     /// `agent` or `mode`.
@@ -20,16 +22,36 @@ pub(super) struct AgentFile {
     pub(super) path: AbsPath,
 }
 
-/// In the order of their paths, folder by folder. What cannot be listed has none.
-pub(super) async fn agent_files(files: &dyn Files, folder: &AbsPath) -> Vec<AgentFile> {
+/// In the order of their paths, folder by folder. What cannot be listed has none. `within` is the project that the folder belongs to, links resolved:
+/// nothing is listed outside of it, and there may be no end of what is inside.
+pub(super) async fn agent_files(
+    files: &dyn Files,
+    folder: &AbsPath,
+    within: Option<&AbsPath>,
+    problems: &mut Vec<Problem>,
+) -> Vec<AgentFile> {
     let mut found = Vec::new();
     for (key, name, depth) in
         [("agent", "agent", MAX_DEPTH), ("agent", "agents", MAX_DEPTH), ("mode", "mode", 0), ("mode", "modes", 0)]
     {
         let root = folder.join(name);
+        let mut problem = |text: String| {
+            problems.push(Problem { source: Source::File(root.clone()), line: None, key: None, text });
+        };
+        if let Some(project) = within
+            && let Some(real) = outside(files, &root, project).await
+        {
+            problem(format!("left out: it is a link to {real}, outside of the project"));
+            continue;
+        }
+        let mut looked_at = 0;
         let mut waiting = vec![(root.clone(), 0)];
         while let Some((folder, level)) = waiting.pop() {
             for entry in files.list(folder.clone()).await.unwrap_or_default() {
+                looked_at += 1;
+                if looked_at > MAX_ENTRIES {
+                    break;
+                }
                 let path = folder.join(&entry.name);
                 match entry.kind {
                     FileKind::Directory if level < depth && !entry.is_link => waiting.push((path, level + 1)),
@@ -41,9 +63,20 @@ pub(super) async fn agent_files(files: &dyn Files, folder: &AbsPath) -> Vec<Agen
                     FileKind::Directory | FileKind::File | FileKind::Other => {}
                 }
             }
+            if looked_at > MAX_ENTRIES {
+                problem(format!("it is left out in part: expected at most {MAX_ENTRIES} files and folders"));
+                break;
+            }
         }
     }
     found
+}
+
+/// Where a folder of the project leads to, when that is there and not in the project.
+async fn outside(files: &dyn Files, folder: &AbsPath, project: &AbsPath) -> Option<AbsPath> {
+    let real = files.real_path(folder.clone()).await.ok()?;
+    let is_outside = !real.starts_with(project) && files.stat(real.clone()).await.is_ok();
+    is_outside.then_some(real)
 }
 
 /// A configuration tree that holds this one agent without its prompt, and the prompt.
