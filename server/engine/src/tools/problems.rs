@@ -1,5 +1,7 @@
 //! What an edit did to the problems of its file: new ones and fixed ones, errors first, capped (R17.3). Finds no problems itself.
 
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -16,6 +18,8 @@ const WAIT: Duration = Duration::from_millis(1500);
 const GRACE: Duration = Duration::from_millis(100);
 /// New and fixed ones together.
 const MOST_SHOWN: usize = 20;
+/// Of one message, characters: some compilers print whole types.
+const LONGEST_MESSAGE: usize = 1000;
 
 /// What is known already, without waiting.
 pub(super) async fn before(target: DiagnosticsTarget, ctx: &ToolContext) -> DiagnosticsReport {
@@ -59,23 +63,35 @@ pub(super) fn changed(before: &DiagnosticsReport, after: &DiagnosticsReport, bas
 }
 
 /// New and fixed ones. A problem that only moved is neither: first those on the line to which the edit moved them are paired, then those of equal words.
+/// Linear in their number: language servers tell of thousands.
 fn compare(before: &[Diagnostic], after: &[Diagnostic], base: &Rope, now: &Rope) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     let edits = EditSet::between(base, now);
-    let moved = |line: usize| moved_line(line, &edits, base, now);
-    let mut old: Vec<(&Diagnostic, usize)> = before.iter().map(|problem| (problem, moved(problem.line))).collect();
-    let mut new: Vec<&Diagnostic> = after.iter().collect();
-    for same_line in [true, false] {
-        new.retain(|problem| {
-            let pair =
-                old.iter().position(|(known, line)| is_same(known, problem) && (!same_line || *line == problem.line));
-            pair.map(|index| old.remove(index)).is_none()
-        });
-    }
-    (new.into_iter().cloned().collect(), old.into_iter().map(|(problem, _)| problem.clone()).collect())
+    let moved = |problem: &Diagnostic| moved_line(problem.line, &edits, base, now);
+    let (new, old) = unpaired(after.iter().collect(), before.iter().collect(), |p| p.line, moved);
+    let (new, old) = unpaired(new, old, |_| 0, |_| 0);
+    (new.into_iter().cloned().collect(), old.into_iter().cloned().collect())
 }
 
-fn is_same(a: &Diagnostic, b: &Diagnostic) -> bool {
-    a.severity == b.severity && a.source == b.source && a.message == b.message
+/// What is left of each side when problems of equal words, and of equal lines as the two functions see them, are taken out in pairs.
+fn unpaired<'a>(
+    new: Vec<&'a Diagnostic>,
+    old: Vec<&'a Diagnostic>,
+    new_line: impl Fn(&Diagnostic) -> usize,
+    old_line: impl Fn(&Diagnostic) -> usize,
+) -> (Vec<&'a Diagnostic>, Vec<&'a Diagnostic>) {
+    let words = |problem: &'a Diagnostic| (problem.severity, problem.source.as_deref(), problem.message.as_str());
+    let mut places: HashMap<_, VecDeque<usize>> = HashMap::new();
+    for (index, problem) in old.iter().enumerate() {
+        places.entry((words(problem), old_line(problem))).or_default().push_back(index);
+    }
+    let mut paired = HashSet::new();
+    let is_unpaired = |problem: &&'a Diagnostic| {
+        let index = places.get_mut(&(words(problem), new_line(problem))).and_then(VecDeque::pop_front);
+        index.map(|index| paired.insert(index)).is_none()
+    };
+    let new = new.into_iter().filter(is_unpaired).collect();
+    let old = old.into_iter().enumerate().filter(|(index, _)| !paired.contains(index)).map(|(_, problem)| problem);
+    (new, old.collect())
 }
 
 fn moved_line(line: usize, edits: &EditSet, base: &Rope, now: &Rope) -> usize {
@@ -100,12 +116,20 @@ fn section(heading: &str, problems: &[Diagnostic], most: usize) -> Option<String
         };
         let source = problem.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
         // Writing to a string cannot fail.
-        let _ = write!(text, "\n- {severity} {}:{}: {}{source}", problem.line, problem.column, problem.message);
+        let _ =
+            write!(text, "\n- {severity} {}:{}: {}{source}", problem.line, problem.column, shortened(&problem.message));
     }
     if let Some(more) = sorted.len().checked_sub(most).filter(|more| *more > 0) {
         let _ = write!(text, "\n- and {more} more");
     }
     Some(text)
+}
+
+fn shortened(message: &str) -> Cow<'_, str> {
+    match message.char_indices().nth(LONGEST_MESSAGE) {
+        Some((end, _)) => format!("{}…", &message[..end]).into(),
+        None => message.into(),
+    }
 }
 
 #[cfg(test)]

@@ -65,6 +65,17 @@ fn r17_3_no_more_than_twenty_are_shown() {
 }
 
 #[test]
+fn r17_3_thousands_of_problems_and_long_messages_do_not_hold_up_the_edit() {
+    let of = |name: &str| ready((1..=20_000).map(|line| error(line, &format!("{name} {line}"))));
+    let started = std::time::Instant::now();
+    let text = changed(&of("old"), &of("new"), &Rope::from("x\n"), &Rope::from("y\n"));
+    assert!(text.contains("- error 1:5: new 1 (rustc)\n") && text.contains("- and 19980 more"), "{text}");
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    let text = changed(&ready([]), &ready([error(1, &"é".repeat(100_000))]), &Rope::new(), &Rope::new());
+    assert!(text.ends_with("é… (rustc)") && text.chars().count() < 1100, "{}", text.len());
+}
+
+#[test]
 fn r17_1_without_a_report_nothing_is_claimed() {
     let not_ready = "Diagnostics of the new text were not ready in time.";
     check(ready([error(1, "old")]), DiagnosticsReport::NotReady, "a", "b", not_ready);
