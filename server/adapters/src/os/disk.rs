@@ -133,8 +133,10 @@ fn write_in_folder(
     if present.st_mode & 0o222 == 0 || !folder.may_write(name).map_err(io_error)? {
         return Err(DiskError::Denied(real.clone()));
     }
-    let temporary = match folder.temporary(Mode::from_raw_mode(0o600)) {
-        Ok(mut temporary) => {
+    // A rename would part a file from its other names.
+    let temporary = match (present.st_nlink == 1).then(|| folder.temporary(Mode::from_raw_mode(0o600))).transpose() {
+        Ok(None) => None,
+        Ok(Some(mut temporary)) => {
             temporary.file.write_all(bytes).map_err(io_error)?;
             temporary.take_owner_and_mode(&present).map_err(io_error)?.then_some(temporary)
         }

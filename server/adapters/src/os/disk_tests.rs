@@ -168,6 +168,16 @@ fn writes_through_links_and_keeps_them() {
 }
 
 #[test]
+fn a_file_with_several_names_keeps_them() {
+    let (_temp, ws) = temp();
+    fs::write(ws.join("a").as_path(), "a long old text").unwrap();
+    fs::hard_link(ws.join("a").as_path(), ws.join("b").as_path()).unwrap();
+    OsDisk.write(&ws.join("a"), b"new", bytes_of("a long old text")).unwrap();
+    assert_eq!((text_at(&ws.join("a")), text_at(&ws.join("b"))), ("new".to_owned(), "new".to_owned()));
+    assert_eq!(names(&ws), ["a", "b"]);
+}
+
+#[test]
 fn what_is_not_as_expected_is_left_alone() {
     let (_temp, ws) = temp();
     let (file, missing) = (ws.join("f"), ws.join("missing"));

@@ -102,7 +102,7 @@ impl Folder {
         }
     }
 
-    /// Without a temporary file: for a folder in which none can be made, and for a file whose owner a rename would change. Not atomic.
+    /// Without a temporary file: for a folder in which none can be made, and for a file whose owner or whose other names a rename would take. Not atomic.
     pub(super) fn overwrite(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?);
