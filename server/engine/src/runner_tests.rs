@@ -249,6 +249,28 @@ async fn r9_4_a_denial_names_its_rule() {
     );
 }
 
+/// Rules for `~/.ssh/*` come here as absolute ones.
+#[tokio::test]
+async fn a_denial_by_an_absolute_pattern_holds_for_every_name_of_the_file() {
+    let bench = Bench::new()
+        .rule("external_directory", "*", Verdict::Allow)
+        .rule("read", "/home/user/.ssh/*", Verdict::Deny)
+        .rule("edit", "*", Verdict::Deny)
+        .rule("edit", "src/*", Verdict::Allow)
+        .rule("edit", "/w/src/generated/*", Verdict::Deny);
+    bench.put("/home/user/.ssh/id", "KEY\n").put("/home/user/notes", "mine\n");
+    bench.disk.put_link(&path("/w/harmless"), "/home/user/.ssh/id");
+    no_ask(&bench);
+    for file in ["/home/user/.ssh/id", "../home/user/.ssh/id", "harmless"] {
+        let text = bench.failed("read", json!({"filePath": file})).await;
+        assert!(text.contains("denied by rule read \"/home/user/.ssh/*\": deny"), "{file}: {text}");
+    }
+    bench.done("read", json!({"filePath": "/home/user/notes"})).await;
+    bench.done("write", json!({"filePath": "src/a", "content": "x\n"})).await;
+    let text = bench.failed("write", json!({"filePath": "src/generated/a", "content": "x\n"})).await;
+    assert!(text.contains("/w/src/generated/*"), "{text}");
+}
+
 #[tokio::test]
 async fn r9_4_an_ask_names_its_rule() {
     let bench = Bench::new().rule("edit", "*", Verdict::Ask);

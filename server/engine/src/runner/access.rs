@@ -16,7 +16,7 @@ pub(super) struct Need {
     pub(super) permission: String,
     /// Of one thing under several names: all must be allowed.
     pub(super) values: Vec<String>,
-    /// Names under which the thing may be denied, though not allowed.
+    /// Names under which the thing may be denied, though not allowed. Of a file: its absolute ones, for rules that are written so.
     pub(super) aliases: Vec<String>,
     pub(super) subject: Subject,
     /// For the user: what is done to what, e.g. `edit src/a.rs`.
@@ -157,12 +157,14 @@ impl<'a> Places<'a> {
         if !values.contains(&target) {
             values.push(target);
         }
+        let mut aliases = vec![path.to_string(), real.to_string()];
+        aliases.dedup();
         let subject =
             if permission == "edit" { Subject::Edit(DocKey::from_real_path(real.clone())) } else { Subject::Read };
         Need {
             permission: permission.to_owned(),
             values,
-            aliases: Vec::new(),
+            aliases,
             subject,
             what: format!("{permission} {shown}"),
             always: format!("{permission} {shown}"),

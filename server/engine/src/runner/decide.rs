@@ -1,8 +1,11 @@
 //! What the rules, the grants and the editor say to each need of a call. Asks nobody.
 
+use std::borrow::Cow;
+use std::path::Path;
+
 use super::RunnerDeps;
 use super::access::{Need, Subject};
-use crate::permission::{self, Decision, Verdict};
+use crate::permission::{self, Decision, Rule, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decided {
@@ -31,13 +34,24 @@ pub(super) fn decide(deps: &RunnerDeps, need: &Need) -> Decided {
 
 fn by_rules(deps: &RunnerDeps, need: &Need) -> Decision {
     let rules = &deps.agent.rules;
-    let denied =
-        need.aliases.iter().map(|alias| permission::decide(&need.permission, std::slice::from_ref(alias), rules, &[]));
+    let by_alias: Cow<'_, [Rule]> = match &need.subject {
+        // Other patterns are relative, and meant for the relative names.
+        Subject::Read | Subject::Edit(_) => rules.iter().filter(|rule| is_absolute(&rule.pattern)).cloned().collect(),
+        Subject::Folder(_) | Subject::Command(_) | Subject::Session => rules.into(),
+    };
+    let denied = need
+        .aliases
+        .iter()
+        .map(|alias| permission::decide(&need.permission, std::slice::from_ref(alias), &by_alias, &[]));
     if let Some(denied) = denied.into_iter().find(|decision| decision.verdict == Verdict::Deny) {
         return denied;
     }
     let grants: Vec<_> = need.values.iter().flat_map(|value| deps.grants.rules_for(&need.permission, value)).collect();
     permission::decide(&need.permission, &need.values, rules, &grants)
+}
+
+fn is_absolute(pattern: &str) -> bool {
+    Path::new(pattern).is_absolute()
 }
 
 /// Why an allowing rule is not enough.
