@@ -2,20 +2,23 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
-/// The folders of one user, temporary, removed when dropped.
+/// The folders of one user, temporary, removed when the last clone is dropped.
+#[derive(Clone)]
 pub struct Home {
-    root: TempDir,
+    root: Arc<TempDir>,
+    variables: Vec<(String, String)>,
 }
 
 impl Home {
     #[expect(clippy::new_without_default, reason = "it makes folders")]
     pub fn new() -> Self {
-        let home = Self { root: tempfile::tempdir().expect("a temporary folder") };
+        let home = Self { root: Arc::new(tempfile::tempdir().expect("a temporary folder")), variables: Vec::new() };
         for folder in [home.config(), home.data(), home.state(), home.cache(), home.workspace()] {
             std::fs::create_dir_all(folder).expect("a folder of the home");
         }
@@ -62,13 +65,30 @@ impl Home {
 
     /// The user's configuration: one model, at this address.
     pub fn use_model(&self, base_url: &str) {
-        let config = json!({
+        self.use_model_with(base_url, json!({}), json!({}));
+    }
+
+    /// As [`Self::use_model`], with further options of the provider and further keys at the top.
+    pub fn use_model_with(&self, base_url: &str, options: Value, keys: Value) {
+        let mut config = json!({
             "model": "scripted/model",
             "provider": { "scripted": { "options": { "baseURL": base_url, "apiKey": "key" }, "models": { "model": {} } } },
         });
+        merge(&mut config["provider"]["scripted"]["options"], options);
+        merge(&mut config, keys);
+        self.configure(&config.to_string());
+    }
+
+    /// The text of the user's configuration.
+    pub fn configure(&self, text: &str) {
         let folder = self.config().join("copydesk");
         std::fs::create_dir_all(&folder).expect("the folder of the configuration");
-        std::fs::write(folder.join("copydesk.jsonc"), config.to_string()).expect("the configuration");
+        std::fs::write(folder.join("copydesk.jsonc"), text).expect("the configuration");
+    }
+
+    /// A further variable of the program's environment.
+    pub fn set_variable(&mut self, name: &str, value: &str) {
+        self.variables.push((name.to_owned(), value.to_owned()));
     }
 
     /// What the program has written to its standard error so far.
@@ -92,6 +112,7 @@ impl Home {
             .env("XDG_CACHE_HOME", self.cache())
             .env("TMPDIR", std::env::temp_dir())
             .env("COPYDESK_LOG", "debug")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
@@ -106,6 +127,12 @@ impl Home {
 
     fn log_file(&self) -> PathBuf {
         self.path().join("stderr.log")
+    }
+}
+
+fn merge(into: &mut Value, keys: Value) {
+    if let (Value::Object(into), Value::Object(keys)) = (into, keys) {
+        into.extend(keys);
     }
 }
 

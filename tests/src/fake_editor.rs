@@ -205,6 +205,15 @@ impl FakeEditor {
         self.state().forget_request(id);
     }
 
+    /// For a request to a daemon that has ended: it may have been answered on the way out.
+    pub async fn forget_or_take(&self, id: i64) {
+        if self.is_answered(id) {
+            drop(self.await_response(id).await);
+        } else {
+            self.forget_request(id);
+        }
+    }
+
     /// The next answer to an id that was never given out, null included: what [`Self::raw`] brought about.
     pub async fn await_stray(&self) -> Value {
         self.until("an answer to a raw message", |state| state.strays.pop_front()).await
@@ -250,6 +259,11 @@ impl FakeEditor {
     /// From now on requests of this method are answered by `answer`, given their params.
     pub fn script(&self, method: &str, answer: impl FnMut(&Value) -> Value + Send + 'static) {
         self.state().scripts.insert(method.to_owned(), Box::new(answer));
+    }
+
+    /// Requests of this method are left to the test again.
+    pub fn unscript(&self, method: &str) {
+        self.state().scripts.remove(method);
     }
 
     /// From now on each ask is answered with its first option of this kind (`allow_once`, `allow_always`, `reject_once`).
@@ -365,6 +379,15 @@ impl FakeEditor {
         }
         faults.extend(self.state().faults());
         if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+
+    /// Kills the daemon, and forgets what it has said.
+    pub async fn kill(mut self) {
+        self.finished = true;
+        match &mut self.daemon {
+            Daemon::Process(child) => child.kill().await.expect("the daemon is killed"),
+            Daemon::Task(task) => task.abort(),
+        }
     }
 
     async fn until<T>(&self, what: &str, mut look: impl FnMut(&mut State) -> Option<T>) -> T {

@@ -8,5 +8,7 @@ mod demo;
 mod neovim;
 #[path = "all/scripted_model.rs"]
 mod scripted_model;
+#[path = "all/turns.rs"]
+mod turns;
 #[path = "all/wire.rs"]
 mod wire;

@@ -53,15 +53,6 @@ fn command(text: &str) -> Reply {
     Reply::call("bash", json!({ "command": text, "description": "Run a command" }))
 }
 
-/// Of a daemon that has ended: the prompt may have been answered on the way out; never twice.
-async fn settle(editor: &FakeEditor, prompt: i64) {
-    if editor.is_answered(prompt) {
-        drop(editor.await_response(prompt).await);
-    } else {
-        editor.forget_request(prompt);
-    }
-}
-
 #[tokio::test]
 async fn the_life_cycle_is_lsp_s() {
     let mut editor = FakeEditor::spawn(Home::new());
@@ -261,7 +252,7 @@ async fn r22_6_c99_end_of_input_ends_the_daemon_with_a_turn_pending() {
     editor.close_input();
     let (_, took) = editor.await_end().await;
     assert!(took < END, "{took:?}");
-    settle(&editor, prompt).await;
+    editor.forget_or_take(prompt).await;
     editor.finish().await;
     model.finish();
 }
@@ -275,7 +266,7 @@ async fn r22_6_end_of_input_ends_the_daemon_with_an_ask_pending() {
     editor.close_input();
     let (_, took) = editor.await_end().await;
     assert!(took < END, "{took:?}");
-    settle(&editor, prompt).await;
+    editor.forget_or_take(prompt).await;
     editor.finish().await;
     model.finish();
 }
@@ -300,7 +291,7 @@ async fn r22_6_end_of_input_ends_the_commands_that_run() {
     assert!(took < END, "{took:?}");
     let gone = tokio::time::timeout(END, connection.read_to_end(&mut Vec::new())).await;
     assert!(gone.is_ok(), "the command outlives the daemon");
-    settle(&editor, prompt).await;
+    editor.forget_or_take(prompt).await;
     editor.finish().await;
     model.finish();
 }
