@@ -19,8 +19,9 @@ use crate::registry::Registry;
 use crate::session::{Actor, Context, Parts, SessionHandle};
 use crate::tool::Facts;
 
-/// How long the end of sessions is waited for: the daemon is gone 2 s after the end of its input, whatever is pending (R22.6).
-const CLOSE_LIMIT: Duration = Duration::from_millis(1800);
+/// How long the end of sessions is waited for: more than a command has from TERM to KILL, and less than what is left of the 2 s between the end of the
+/// daemon's input and its own (R22.6).
+const CLOSE_LIMIT: Duration = Duration::from_millis(1250);
 
 pub struct Engine {
     ports: Ports,

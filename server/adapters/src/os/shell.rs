@@ -56,12 +56,22 @@ impl OsShell {
 
     /// Ends what earlier commands have left running; returns when it is gone, after two seconds at the latest.
     pub async fn kill_survivors(&self) {
-        let trees = std::mem::take(&mut *self.survivors.lock().unwrap_or_else(PoisonError::into_inner));
-        let endings: Vec<_> = trees.into_iter().map(end_in_background).collect();
+        let endings: Vec<_> = self.take_survivors().into_iter().map(end_in_background).collect();
         for ending in endings {
             // A panic there is logged by its thread; the others go on.
             let _ = ending.await;
         }
+    }
+
+    /// The same without grace, for the last moment: blocks for as long as the kernel takes, half a second for each command at the most.
+    pub fn kill_survivors_at_once(&self) {
+        for mut tree in self.take_survivors() {
+            tree.kill();
+        }
+    }
+
+    fn take_survivors(&self) -> Vec<ProcessTree> {
+        std::mem::take(&mut *self.survivors.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     async fn run(
@@ -160,9 +170,7 @@ impl Shell for OsShell {
 
 impl Drop for OsShell {
     fn drop(&mut self) {
-        for mut tree in self.survivors.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            tree.kill();
-        }
+        self.kill_survivors_at_once();
     }
 }
 
