@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent_client_protocol_schema::v1 as acp;
 use copydesk_engine::engine::{Engine, EngineError, NewSession};
 use copydesk_engine::ids::SessionId;
-use copydesk_engine::ports::Connection;
+use copydesk_engine::ports::{BoxFuture, Connection};
 use copydesk_engine::session::{Choices, SessionError, SessionHandle};
 use copydesk_protocol::rpc::{Notification, Reply, Request, RpcError};
 use copydesk_workspace::path::AbsPath;
@@ -20,6 +20,9 @@ use crate::session_client::SessionClient;
 pub trait Host: Send + Sync {
     /// Folders of the client's workspace, for new sessions.
     fn roots(&self) -> Vec<AbsPath>;
+
+    /// Resolves when all is known of the client that a new session depends on.
+    fn ready(&self) -> BoxFuture<'static, ()>;
 
     /// Told when a turn starts; the value it gives is dropped when the turn has ended.
     fn turn_started(&self, session: &SessionHandle) -> Box<dyn Send>;
@@ -74,7 +77,9 @@ impl SessionMethods {
             }
         }
         let (engine, connection, client) = (self.engine.clone(), self.connection.clone(), self.client.clone());
+        let ready = self.host.ready();
         Reply::Abortable(Box::pin(async move {
+            ready.await;
             let session =
                 engine.new_session(NewSession { folder, additional, connection }).await.map_err(engine_error)?;
             client.add(session.clone());

@@ -2,14 +2,19 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use copydesk_engine::session::SessionHandle;
 use copydesk_protocol::additions::{ClientOptIn, PROTOCOL};
 use copydesk_protocol::rpc::Peer;
 use copydesk_workspace::position::PositionEncoding;
 use serde_json::Value;
+use tokio::sync::watch;
 use tower_lsp_server::ls_types::{ClientCapabilities, InitializeParams, PositionEncodingKind, WorkspaceFolder};
+
+/// Editors answer for their settings in milliseconds.
+const SETTINGS_PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) struct ClientState {
     peer: Peer,
@@ -18,10 +23,21 @@ pub(super) struct ClientState {
     folders: Mutex<Vec<String>>,
     /// The section `copydesk` of the client's settings; null where there is none.
     settings: Mutex<Value>,
+    /// Questions for settings that wait for their answer.
+    asked_settings: watch::Sender<usize>,
     shut_down: AtomicBool,
     next_progress: AtomicU64,
     /// Sessions by the token of their progress.
     progress: Mutex<HashMap<String, SessionHandle>>,
+}
+
+/// A question for settings, until it is answered.
+pub(super) struct AskedSettings(Arc<ClientState>);
+
+impl Drop for AskedSettings {
+    fn drop(&mut self) {
+        self.0.asked_settings.send_modify(|asked| *asked -= 1);
+    }
 }
 
 /// Of one client, for good.
@@ -42,6 +58,7 @@ impl ClientState {
             client: OnceLock::new(),
             folders: Mutex::default(),
             settings: Mutex::default(),
+            asked_settings: watch::Sender::new(0),
             shut_down: AtomicBool::new(false),
             next_progress: AtomicU64::new(1),
             progress: Mutex::default(),
@@ -102,6 +119,20 @@ impl ClientState {
             settings = section.take();
         }
         *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = settings;
+    }
+
+    /// Until the value is dropped, sessions that open wait for settings that were asked for: they may hold rules that forbid.
+    pub(super) fn ask_for_settings(self: &Arc<Self>) -> AskedSettings {
+        self.asked_settings.send_modify(|asked| *asked += 1);
+        AskedSettings(Arc::clone(self))
+    }
+
+    /// Resolves when nothing is asked for, or when the client has let us wait for too long.
+    pub(super) async fn settings_known(&self) {
+        let mut asked = self.asked_settings.subscribe();
+        if tokio::time::timeout(SETTINGS_PATIENCE, asked.wait_for(|asked| *asked == 0)).await.is_err() {
+            tracing::warn!("the client does not answer for its settings; a session opens without them");
+        }
     }
 
     /// A token for progress that cancels `session` when the user says so.

@@ -44,6 +44,7 @@ impl DocumentServer {
             return;
         }
         let state = self.state.clone();
+        let asked = state.ask_for_settings();
         tokio::spawn(async move {
             let items = json!({ "items": [{ "section": "copydesk" }] });
             match state.peer().request("workspace/configuration", items).await {
@@ -52,6 +53,7 @@ impl DocumentServer {
                 }
                 Err(error) => tracing::debug!(%error, "the client gave no settings"),
             }
+            drop(asked);
         });
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use copydesk_engine::ports::BoxFuture;
 use copydesk_engine::session::SessionHandle;
 use copydesk_workspace::path::AbsPath;
 use copydesk_workspace::uri::path_from_uri;
@@ -16,6 +17,11 @@ pub(super) struct LspHost(pub(super) Arc<ClientState>);
 impl Host for LspHost {
     fn roots(&self) -> Vec<AbsPath> {
         self.0.folders().iter().filter_map(|uri| path_from_uri(uri).ok()).collect()
+    }
+
+    fn ready(&self) -> BoxFuture<'static, ()> {
+        let state = self.0.clone();
+        Box::pin(async move { state.settings_known().await })
     }
 
     fn turn_started(&self, session: &SessionHandle) -> Box<dyn Send> {
