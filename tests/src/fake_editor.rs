@@ -381,13 +381,16 @@ impl FakeEditor {
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
-    /// Kills the daemon, and forgets what it has said.
-    pub async fn kill(mut self) {
+    /// Kills the daemon, and forgets what it has said: how long its output stayed open behind it.
+    pub async fn kill(mut self) -> Duration {
         self.finished = true;
         match &mut self.daemon {
-            Daemon::Process(child) => child.kill().await.expect("the daemon is killed"),
+            Daemon::Process(child) => child.start_kill().expect("the daemon is killed"),
             Daemon::Task(task) => task.abort(),
         }
+        let start = Instant::now();
+        self.until("the end of the daemon's output", |state| state.ended.then_some(())).await;
+        start.elapsed()
     }
 
     async fn until<T>(&self, what: &str, mut look: impl FnMut(&mut State) -> Option<T>) -> T {

@@ -5,9 +5,10 @@ use std::os::fd::OwnedFd;
 
 use copydesk_protocol::rpc::Peer;
 
-/// Standard output for the protocol. What any code prints from now on goes to standard error (R22.5).
+/// Standard output for the protocol: for this process alone, no child inherits it. What any code prints from now on goes to standard error (R22.5).
 pub fn take_stdout() -> io::Result<OwnedFd> {
-    let stdout = rustix::io::dup(rustix::stdio::stdout())?;
+    // Above the three that a child is given.
+    let stdout = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
     Ok(stdout)
 }
