@@ -1,5 +1,6 @@
 //! The built program, started clean: its own home, no environment but `PATH`. What it says to its log is kept for the message of a failing test.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -13,12 +14,18 @@ use tokio::process::{Child, Command};
 pub struct Home {
     root: Arc<TempDir>,
     variables: Vec<(String, String)>,
+    /// Runs the program, a copy in the home.
+    user: Option<u32>,
 }
 
 impl Home {
     #[expect(clippy::new_without_default, reason = "it makes folders")]
     pub fn new() -> Self {
-        let home = Self { root: Arc::new(tempfile::tempdir().expect("a temporary folder")), variables: Vec::new() };
+        let home = Self {
+            root: Arc::new(tempfile::tempdir().expect("a temporary folder")),
+            variables: Vec::new(),
+            user: None,
+        };
         for folder in [home.config(), home.data(), home.state(), home.cache(), home.workspace()] {
             std::fs::create_dir_all(folder).expect("a folder of the home");
         }
@@ -91,6 +98,17 @@ impl Home {
         self.variables.push((name.to_owned(), value.to_owned()));
     }
 
+    /// Where the tests are run by root, the program is run by nobody from now on, who owns the home. To be called when all files are written.
+    pub fn give_up_root(&mut self) {
+        const NOBODY: u32 = 65_534;
+        if std::fs::metadata("/proc/self").expect("this process").uid() != 0 {
+            return;
+        }
+        std::fs::copy(program(), self.path().join("copydesk")).expect("a copy of the program");
+        give(&self.path(), NOBODY);
+        self.user = Some(NOBODY);
+    }
+
     /// What the program has written to its standard error so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.log_file()).unwrap_or_default()
@@ -99,7 +117,14 @@ impl Home {
     /// A command of the program in this home, with pipes for input and output; killed when its handle is dropped.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let log = std::fs::File::options().create(true).append(true).open(self.log_file()).expect("the log");
-        let mut command = Command::new(program());
+        let mut command = match self.user {
+            Some(user) => {
+                let mut command = Command::new(self.path().join("copydesk"));
+                command.uid(user);
+                command
+            }
+            None => Command::new(program()),
+        };
         command
             .args(arguments)
             .current_dir(self.workspace())
@@ -127,6 +152,15 @@ impl Home {
 
     fn log_file(&self) -> PathBuf {
         self.path().join("stderr.log")
+    }
+}
+
+fn give(path: &Path, user: u32) {
+    std::os::unix::fs::chown(path, Some(user), Some(user)).expect("a file is given away");
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).expect("a folder of the home") {
+            give(&entry.expect("a file of the home").path(), user);
+        }
     }
 }
 

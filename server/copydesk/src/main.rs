@@ -7,12 +7,18 @@ use std::process::ExitCode;
 use clap::Parser;
 use copydesk::cli::{Cli, Command};
 use copydesk::serve::Farewell;
-use copydesk::wiring::{Adapters, log_to_stderr};
+use copydesk::wiring::{Adapters, log_level, log_to_stderr};
 use copydesk::{demo, process, serve};
+use tracing_subscriber::filter::LevelFilter;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    log_to_stderr();
+    let level = log_level();
+    log_to_stderr(level);
+    // Whoever looks for a mistake may attach a debugger.
+    if level < LevelFilter::DEBUG {
+        process::hide_memory();
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),

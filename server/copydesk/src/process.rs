@@ -1,4 +1,4 @@
-//! The process and its parents: standard output for the protocol alone, an end with the editor's. Commands are not started here.
+//! The process and its parents: standard output for the protocol alone, keys for nobody else, an end with the editor's. Commands are not started here.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,6 +12,18 @@ pub fn take_stdout() -> io::Result<OwnedFd> {
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
     Ok(stdout)
 }
+
+/// What the user's other processes, commands of the model among them, can read of this one in `/proc`: neither its environment nor its memory, where keys are
+/// (R19.3). Debuggers are shut out as well. An administrator is not.
+#[cfg(target_os = "linux")]
+pub fn hide_memory() {
+    if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable) {
+        tracing::warn!(%error, "commands may read the environment of this process");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn hide_memory() {}
 
 /// Ends `peer` when the process `id` dies (R22.6). Waits for the kernel's word, without polling.
 pub fn end_with(id: u32, peer: Peer) {

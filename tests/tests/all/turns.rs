@@ -650,7 +650,8 @@ async fn c46_c51_r7_4_output_of_every_kind_comes_back() {
 
 #[tokio::test]
 async fn r19_3_no_key_reaches_a_command() {
-    let model = ScriptedModel::start([bash("env"), Reply::text("done")]).await;
+    let look = "env; echo; cat /proc/$PPID/environ && echo readable; cat /proc/$PPID/mem && echo readable; true";
+    let model = ScriptedModel::start([bash(look), Reply::text("done")]).await;
     let mut home = Home::new();
     for name in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MY_OWN_KEY", "BY_ENV"] {
         home.set_variable(name, "sekrit");
@@ -665,12 +666,16 @@ async fn r19_3_no_key_reaches_a_command() {
         })
         .to_string(),
     );
+    // As users run it: with debugging off, and without the rights of root.
+    home.set_variable("COPYDESK_LOG", "warn");
+    home.give_up_root();
     let (editor, session) = open(home).await;
     editor.answer_permissions_with("allow_once");
     assert_eq!(say(&editor, &session, "go").await, "end_turn");
     assert_eq!(model.requests()[0].authorization(), Some("Bearer sekrit"));
     let result = &last_results(&model)[0];
     assert!(!result.contains("sekrit"), "{result}");
+    assert!(!result.contains("readable"), "{result}");
     assert_holds(result, "HARMLESS=kept");
     editor.finish().await;
     model.finish();
