@@ -1,6 +1,8 @@
 //! `cargo xtask bench`: the release build against the bars that need no peer beside it: start to the answered `initialize`, and memory when idle after
 //! that. Linux; the bars stand for a quiet machine.
 
+pub(crate) mod peers;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

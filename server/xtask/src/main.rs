@@ -49,7 +49,15 @@ enum Task {
         /// Starts; the median counts
         #[arg(long, default_value_t = 25)]
         runs: usize,
+        #[command(subcommand)]
+        beside: Option<Beside>,
     },
+}
+
+#[derive(Debug, Subcommand)]
+enum Beside {
+    /// Beside opencode, codex and gemini-cli on one scripted server: start, idle memory, warm turns. Installs them from npm; takes some minutes
+    Peers,
 }
 
 fn main() -> ExitCode {
@@ -59,7 +67,8 @@ fn main() -> ExitCode {
         Task::Schemas => test::schemas(&root),
         Task::Tidy => report(tidy::problems(&root), arrows::problems(&root)),
         Task::Fuzz { target, seconds } => fuzz::run(&root, &target, Duration::from_secs(seconds)),
-        Task::Bench { binary, runs } => bench::run(&root, binary, runs),
+        Task::Bench { beside: Some(Beside::Peers), .. } => bench::peers::run(&root),
+        Task::Bench { binary, runs, beside: None } => bench::run(&root, binary, runs),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
