@@ -98,7 +98,7 @@ pub(super) fn peers(root: &Path, work: &Path) -> Result<Vec<Peer>, String> {
     Ok(vec![
         Peer {
             name: "copydesk",
-            program: root.join("target/release/copydesk"),
+            program: super::super::target(root).join("release/copydesk"),
             arguments: vec!["acp".to_owned()],
             environment: vec![("HOME", ours), path.clone()],
             dialect: Dialect::Acp { read: "read", parameter: "filePath" },
