@@ -1,7 +1,7 @@
 //! Values of the engine to ACP's types and back: pure functions, one meaning a place.
 
 use agent_client_protocol_schema::v1 as acp;
-use copydesk_engine::event::{SessionEvent, ToolCallState, ToolCallView};
+use copydesk_engine::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use copydesk_engine::message::{FileDiff, PromptPart, Todo, ToolStatus, TurnEnd};
 use copydesk_engine::ports::{Ask, AskOutcome, OptionKind, Preview};
 use copydesk_engine::session::Choices;
@@ -54,6 +54,30 @@ pub fn update(event: SessionEvent, choices: &Choices) -> Option<acp::SessionUpda
         }
         SessionEvent::Notice { .. } => return None,
     })
+}
+
+/// The first line is the title, the rest the description.
+pub fn notice(severity: Severity, text: &str) -> acp::SessionUpdate {
+    let severity = match severity {
+        Severity::Info => acp::NoticeSeverity::Info,
+        Severity::Warning => acp::NoticeSeverity::Warning,
+        Severity::Error => acp::NoticeSeverity::Error,
+    };
+    let (title, description) = text.split_once('\n').map_or((text, None), |(title, rest)| (title, Some(rest)));
+    let notice = acp::Notice::new(severity, title);
+    acp::SessionUpdate::Notice(match description {
+        Some(description) => notice.description(description.to_owned()),
+        None => notice,
+    })
+}
+
+/// A message of quotations, apart from what the model says.
+pub fn notices_as_text(message: &str, texts: &[String]) -> acp::SessionUpdate {
+    let quoted = texts.iter().map(|text| {
+        let lines: Vec<_> = text.lines().map(|line| format!("> {line}\n")).collect();
+        format!("> **Copydesk:**\n{}\n", lines.concat())
+    });
+    acp::SessionUpdate::AgentMessageChunk(chunk(message, quoted.collect()))
 }
 
 pub fn modes(choices: &Choices) -> acp::SessionModeState {

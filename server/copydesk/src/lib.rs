@@ -5,6 +5,7 @@
     reason = "the outermost crate: wiring, process and demo touch the system themselves"
 )]
 
+pub mod acp;
 pub mod acp_types;
 pub mod agent_description;
 pub mod cli;

@@ -22,7 +22,7 @@ use tower_lsp_server::jsonrpc;
 use tower_lsp_server::{ClientSocket, LspService};
 use tower_service::Service;
 
-use crate::session_client::SessionClient;
+use crate::session_client::{NoticeStyle, SessionClient};
 use crate::session_methods::SessionMethods;
 
 use self::client_state::ClientState;
@@ -54,7 +54,7 @@ impl Face {
     pub fn new(peer: Peer, services: &Services) -> Arc<Self> {
         let state = Arc::new(ClientState::new(peer.clone()));
         let overlay = Arc::new(Overlay::new());
-        let client = SessionClient::start(peer, Arc::new(editor::Messages(state.clone())));
+        let client = SessionClient::start(peer, NoticeStyle::Own(Arc::new(editor::Messages(state.clone()))));
         let connection = Connection {
             client: client.clone(),
             editor: Arc::new(editor::LspEditor { state: state.clone(), client: client.clone() }),

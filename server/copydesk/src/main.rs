@@ -25,6 +25,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Serve => runtime.block_on(run_lsp()),
+        Command::Acp => runtime.block_on(run_acp()),
         Command::Demo => runtime.block_on(demo::run(&mut std::io::stdout())),
     };
     // A read of standard input may still be waiting: it ends with the process, not before it.
@@ -39,6 +40,12 @@ async fn run_lsp() -> std::io::Result<ExitCode> {
         Farewell::Orderly => ExitCode::SUCCESS,
         Farewell::Abrupt => ExitCode::FAILURE,
     })
+}
+
+async fn run_acp() -> std::io::Result<ExitCode> {
+    let output = tokio::fs::File::from_std(process::take_stdout()?.into());
+    serve::acp(Box::new(tokio::io::stdin()), Box::new(output), Adapters::of_process().into_services()).await;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn failed(error: &std::io::Error) -> ExitCode {

@@ -3,9 +3,12 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use copydesk_adapters::os::shell::OsShell;
+use copydesk_engine::engine::Engine;
 use copydesk_protocol::rpc::{self, CancelDialect, Framing, Options};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::acp;
 use crate::lsp::{Face, Services};
 
 /// From the end of the connection to the end of the daemon, whatever is pending. With the 600 ms in which the peer ends, less than 2 s (design §3).
@@ -33,17 +36,34 @@ pub async fn lsp(
     let end =
         rpc::serve(reader, writer, options, move |peer| made.get_or_init(|| Face::new(peer, &services)).clone()).await;
     tracing::info!(?end, "the connection has ended");
-    let wind_down = async {
-        // Beside each other: both give processes a second from TERM to KILL.
-        tokio::join!(engine.shutdown(), shell.kill_survivors());
-    };
-    if tokio::time::timeout(WIND_DOWN, wind_down).await.is_err() {
-        tracing::warn!("running turns did not end in time and are abandoned");
-    }
-    // What was left behind by commands that ended meanwhile.
-    shell.kill_survivors_at_once();
+    wind_down(&engine, &shell).await;
     match face.get() {
         Some(face) if face.was_shut_down() => Farewell::Orderly,
         Some(_) | None => Farewell::Abrupt,
     }
+}
+
+/// Serves a client of ACP until the connection ends, then ends what runs for it. ACP has no farewell: end of input is the orderly end.
+pub async fn acp(
+    reader: Box<dyn AsyncRead + Send + Unpin>,
+    writer: Box<dyn AsyncWrite + Send + Unpin>,
+    services: Services,
+) {
+    let (engine, shell) = (services.engine.clone(), services.shell.clone());
+    let options = Options { framing: Framing::Lines, cancel: CancelDialect::Acp };
+    let end = rpc::serve(reader, writer, options, move |peer| acp::Face::new(peer, &services)).await;
+    tracing::info!(?end, "the connection has ended");
+    wind_down(&engine, &shell).await;
+}
+
+async fn wind_down(engine: &Engine, shell: &OsShell) {
+    let ended = async {
+        // Beside each other: both give processes a second from TERM to KILL.
+        tokio::join!(engine.shutdown(), shell.kill_survivors());
+    };
+    if tokio::time::timeout(WIND_DOWN, ended).await.is_err() {
+        tracing::warn!("running turns did not end in time and are abandoned");
+    }
+    // What was left behind by commands that ended meanwhile.
+    shell.kill_survivors_at_once();
 }

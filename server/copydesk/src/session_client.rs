@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use copydesk_engine::event::{SessionEvent, ToolCallState};
+use copydesk_engine::event::{SessionEvent, Severity, ToolCallState};
 use copydesk_engine::ids::SessionId;
 use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client};
 use copydesk_engine::session::SessionHandle;
@@ -22,9 +22,18 @@ const MERGE_LIMIT: usize = 32 * 1024;
 /// Events that may wait for the client; the engine waits where there are more.
 const QUEUE: usize = 256;
 
-/// Shows what ACP has no word for.
+/// Shows notices in words of its own protocol.
 pub trait Notices: Send + Sync {
-    fn show(&self, severity: copydesk_engine::event::Severity, text: &str) -> BoxFuture<'static, ()>;
+    fn show(&self, severity: Severity, text: &str) -> BoxFuture<'static, ()>;
+}
+
+/// How the user is told of what is no part of the conversation.
+pub enum NoticeStyle {
+    Own(Arc<dyn Notices>),
+    /// By ACP's update `notice`, for clients that announce `session.notices`.
+    Update,
+    /// For all others: in the text of the turn, at its beginning where no turn is running; what only informs is logged.
+    Text,
 }
 
 pub struct SessionClient {
@@ -35,17 +44,24 @@ pub struct SessionClient {
 
 enum Item {
     Event(SessionId, Box<SessionEvent>),
-    /// Everything before it has been handed to the writer when this is answered.
-    Flush(oneshot::Sender<()>),
+    /// Everything before it has been handed to the writer when this is answered; with a session, its notices too.
+    Flush(Option<SessionId>, oneshot::Sender<()>),
 }
 
 impl SessionClient {
     /// The pump ends when the client is dropped.
-    pub fn start(peer: Peer, notices: Arc<dyn Notices>) -> Arc<Self> {
+    pub fn start(peer: Peer, notices: NoticeStyle) -> Arc<Self> {
         let (queue, items) = mpsc::channel(QUEUE);
         let sessions = Arc::new(Mutex::new(HashMap::new()));
-        let pump =
-            Pump { peer: peer.clone(), notices, sessions: sessions.clone(), waiting: Vec::new(), sent: HashMap::new() };
+        let pump = Pump {
+            peer: peer.clone(),
+            notices,
+            noticed: 0,
+            held: HashMap::new(),
+            sessions: sessions.clone(),
+            waiting: Vec::new(),
+            sent: HashMap::new(),
+        };
         tokio::spawn(pump.run(items));
         Arc::new(Self { peer, queue, sessions })
     }
@@ -55,10 +71,19 @@ impl SessionClient {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id().clone(), session);
     }
 
-    /// Resolves when all updates so far are on their way: an answer that ends a turn must come after them.
+    /// Resolves when all updates so far are on their way: an answer that the client is to see after them waits for it.
     pub async fn flush(&self) {
+        self.flush_with(None).await;
+    }
+
+    /// The same, notices of the session included: for the answer that ends its turn.
+    pub async fn turn_ends(&self, session: &SessionId) {
+        self.flush_with(Some(session.clone())).await;
+    }
+
+    async fn flush_with(&self, session: Option<SessionId>) {
         let (done, flushed) = oneshot::channel();
-        if self.queue.send(Item::Flush(done)).await.is_ok() {
+        if self.queue.send(Item::Flush(session, done)).await.is_ok() {
             // An error means that the pump is gone with its connection.
             let _ = flushed.await;
         }
@@ -95,7 +120,11 @@ impl Client for SessionClient {
 /// Merges deltas, keeps the order of everything else.
 struct Pump {
     peer: Peer,
-    notices: Arc<dyn Notices>,
+    notices: NoticeStyle,
+    /// Messages of notices so far.
+    noticed: u64,
+    /// Notices that wait for the next text of their session.
+    held: HashMap<SessionId, Vec<String>>,
     sessions: Arc<Mutex<HashMap<SessionId, SessionHandle>>>,
     /// Events held back until the window of their session is over, in order; at most one mergeable event a session.
     waiting: Vec<(SessionId, SessionEvent)>,
@@ -117,8 +146,11 @@ impl Pump {
             };
             match item {
                 Some(Item::Event(session, event)) => self.take(session, *event).await,
-                Some(Item::Flush(done)) => {
+                Some(Item::Flush(session, done)) => {
                     self.send_all().await;
+                    if let Some(session) = session {
+                        self.release_notices(&session).await;
+                    }
                     // The asker may have given up.
                     let _ = done.send(());
                 }
@@ -176,9 +208,12 @@ impl Pump {
         }
     }
 
-    async fn send(&self, session: &SessionId, event: SessionEvent) {
-        if let SessionEvent::Notice { severity, text } = &event {
-            return self.notices.show(*severity, text).await;
+    async fn send(&mut self, session: &SessionId, event: SessionEvent) {
+        if let SessionEvent::Notice { severity, text } = event {
+            return self.notice(session, severity, text).await;
+        }
+        if is_of_a_turn(&event) {
+            self.release_notices(session).await;
         }
         let handle = self.sessions.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned();
         let Some(handle) = handle else { return };
@@ -193,6 +228,28 @@ impl Pump {
         }
     }
 
+    async fn notice(&mut self, session: &SessionId, severity: Severity, text: String) {
+        match (&self.notices, severity) {
+            (NoticeStyle::Own(notices), severity) => notices.show(severity, &text).await,
+            (NoticeStyle::Update, severity) => {
+                self.notify(session, serde_json::to_value(acp_types::notice(severity, &text))).await;
+            }
+            (NoticeStyle::Text, Severity::Info) => tracing::info!(%session, text, "a notice"),
+            (NoticeStyle::Text, Severity::Warning | Severity::Error) => {
+                tracing::warn!(%session, text, "a notice");
+                self.held.entry(session.clone()).or_default().push(text);
+            }
+        }
+    }
+
+    /// As a message of their own before the turn's.
+    async fn release_notices(&mut self, session: &SessionId) {
+        let Some(texts) = self.held.remove(session) else { return };
+        self.noticed += 1;
+        let update = acp_types::notices_as_text(&format!("{session}/notice/{}", self.noticed), &texts);
+        self.notify(session, serde_json::to_value(update)).await;
+    }
+
     async fn notify(&self, session: &SessionId, update: serde_json::Result<Value>) {
         match update {
             // Closed: the connection's end is told to the session by its face.
@@ -201,6 +258,21 @@ impl Pump {
             }
             Err(error) => tracing::error!(%error, "an update could not be written"),
         }
+    }
+}
+
+/// Told only while a turn runs.
+fn is_of_a_turn(event: &SessionEvent) -> bool {
+    match event {
+        SessionEvent::Text { .. }
+        | SessionEvent::Reasoning { .. }
+        | SessionEvent::ToolCall(_)
+        | SessionEvent::ToolCallUpdate(_)
+        | SessionEvent::Plan(_) => true,
+        SessionEvent::User { .. }
+        | SessionEvent::Usage { .. }
+        | SessionEvent::Notice { .. }
+        | SessionEvent::Chosen { .. } => false,
     }
 }
 

@@ -1,6 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use copydesk_engine::event::{Severity, ToolCallView};
+use copydesk_engine::event::ToolCallView;
 use copydesk_engine::ids::{AskId, CallId, MessageId};
 use copydesk_engine::message::ToolStatus;
 use copydesk_engine::ports::{AskOption, OptionKind, Preview};
@@ -53,6 +53,13 @@ impl Handler for Quiet {
 async fn connect(
     answer: Result<Value, RpcError>,
 ) -> (Arc<SessionClient>, SessionId, UnboundedReceiver<(Instant, Value)>) {
+    connect_with(NoticeStyle::Own(Arc::new(Silent)), answer).await
+}
+
+async fn connect_with(
+    notices: NoticeStyle,
+    answer: Result<Value, RpcError>,
+) -> (Arc<SessionClient>, SessionId, UnboundedReceiver<(Instant, Value)>) {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let options = || Options { framing: Framing::Lines, cancel: CancelDialect::Lsp };
     let (told, heard) = mpsc::unbounded_channel();
@@ -64,7 +71,7 @@ async fn connect(
         let _ = made.send(peer);
         Arc::new(Quiet)
     }));
-    let client = SessionClient::start(peer.await.unwrap(), Arc::new(Silent));
+    let client = SessionClient::start(peer.await.unwrap(), notices);
     let world = World::new(FakeModel::new().0);
     let engine = world.engine(Registry::builtin());
     let session = world.session(&engine, config()).await.unwrap();
@@ -220,4 +227,42 @@ async fn a_rejection_carries_the_users_words() {
     assert_eq!(outcome, AskOutcome::Selected { option: "1".to_owned(), message: Some("use rg".to_owned()) });
     let (client, session, _heard) = connect(Ok(json!({ "outcome": { "outcome": "cancelled" } }))).await;
     assert_eq!(client.ask(session, ask()).await, AskOutcome::Cancelled);
+}
+
+fn notice(severity: Severity, text: &str) -> SessionEvent {
+    SessionEvent::Notice { severity, text: text.to_owned() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_knows_notices_is_told_at_once() {
+    let (client, session, mut heard) = connect_with(NoticeStyle::Update, Ok(Value::Null)).await;
+    client.update(session, notice(Severity::Warning, "a key is unknown\nLine 3.")).await;
+    let expected = json!({
+        "sessionUpdate": "notice", "severity": "warning", "title": "a key is unknown", "description": "Line 3."
+    });
+    assert_eq!(heard.recv().await.unwrap().1, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_notices_warnings_stand_before_the_text_of_the_turn() {
+    let (client, session, mut heard) = connect_with(NoticeStyle::Text, Ok(Value::Null)).await;
+    client.update(session.clone(), notice(Severity::Warning, "one\nand more")).await;
+    client.update(session.clone(), notice(Severity::Info, "nothing of weight")).await;
+    client.update(session.clone(), notice(Severity::Error, "two")).await;
+    client.update(session, text("hello")).await;
+    let (warned, said) = (heard.recv().await.unwrap().1, heard.recv().await.unwrap().1);
+    assert_eq!(warned["sessionUpdate"], "agent_message_chunk");
+    assert_eq!(warned["content"]["text"], "> **Copydesk:**\n> one\n> and more\n\n> **Copydesk:**\n> two\n\n");
+    assert_eq!(said["content"]["text"], "hello");
+    assert_ne!(said["messageId"], warned["messageId"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_notices_a_turn_without_text_ends_with_them() {
+    let (client, session, mut heard) = connect_with(NoticeStyle::Text, Ok(Value::Null)).await;
+    client.update(session.clone(), notice(Severity::Error, "no model")).await;
+    client.turn_ends(&session).await;
+    assert_eq!(heard.recv().await.unwrap().1["content"]["text"], "> **Copydesk:**\n> no model\n\n");
+    client.turn_ends(&session).await;
+    assert!(heard.try_recv().is_err(), "told once");
 }

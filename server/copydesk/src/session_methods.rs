@@ -115,7 +115,7 @@ impl SessionMethods {
                     turn.await
                 }
             };
-            client.flush().await;
+            client.turn_ends(session.id()).await;
             drop(watched);
             match acp_types::stop_reason(end) {
                 Ok(reason) => result(acp::PromptResponse::new(reason)),

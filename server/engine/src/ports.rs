@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 pub use client::{Ask, AskOption, AskOutcome, Client, OptionKind, Preview};
 pub use diagnostics::{Diagnostic, DiagnosticSeverity, Diagnostics, DiagnosticsReport, DiagnosticsTarget};
-pub use editor::{ApplyRequest, DocumentEdit, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, Unsaved};
+pub use editor::{
+    ApplyRequest, DocumentEdit, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, TextAccess, Unsaved,
+};
 pub use environment::{Clock, Environment, Folders, Ids, Secrets};
 pub use files::Files;
 pub use model::{

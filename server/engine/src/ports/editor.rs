@@ -5,6 +5,7 @@ use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 
 use super::BoxFuture;
+use crate::ids::SessionId;
 
 pub trait Editor: Send + Sync {
     /// Sends one `workspace/applyEdit` with the versions named. `Ok` is the editor's word alone: what was done is what the overlay shows next.
@@ -21,8 +22,34 @@ pub trait Editor: Send + Sync {
         None
     }
 
+    /// What of `read_text` and `write_text` it answers: for editors that tell of no documents.
+    fn texts(&self) -> TextAccess {
+        TextAccess::default()
+    }
+
+    /// The text of a file as the editor has it, unsaved or not. `session` is the one that wants it.
+    fn read_text(&self, _session: &SessionId, _path: &AbsPath) -> BoxFuture<'_, Result<String, EditorError>> {
+        Box::pin(async { Err(EditorError::Unsupported) })
+    }
+
+    /// Makes `text` the whole text of the file, in the editor and on the disk; makes the file where there is none.
+    fn write_text(
+        &self,
+        _session: &SessionId,
+        _path: &AbsPath,
+        _text: String,
+    ) -> BoxFuture<'_, Result<(), EditorError>> {
+        Box::pin(async { Err(EditorError::Unsupported) })
+    }
+
     /// Where edits of open documents need no ask: an editor that shows them and takes them back by one undo (design §7).
     fn edits_are_free(&self) -> bool;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TextAccess {
+    pub reads: bool,
+    pub writes: bool,
 }
 
 #[derive(Debug, Clone)]
