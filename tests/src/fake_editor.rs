@@ -17,12 +17,14 @@ use tokio::process::Child;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use crate::acp_schema;
 use crate::daemon::Home;
 
 pub use document::{Document, Encoding};
 pub use state::{Applied, EditPolicy};
 
 use state::State;
+use wire::Dialect;
 
 /// How long any single thing is waited for.
 pub const LIMIT: Duration = Duration::from_secs(20);
@@ -31,6 +33,7 @@ pub struct FakeEditor {
     state: Arc<Mutex<State>>,
     /// Told after every message and at the end.
     arrived: Arc<Notify>,
+    dialect: Dialect,
     daemon: Daemon,
     home: Option<Home>,
     /// What the daemon answered to `initialize`.
@@ -87,7 +90,27 @@ impl FakeEditor {
         let mut child = home.serve();
         let reader = child.stdout.take().expect("a pipe");
         let writer = child.stdin.take().expect("a pipe");
-        Self::new(Box::new(reader), Box::new(writer), Daemon::Process(Box::new(child)), Some(home))
+        Self::new(Box::new(reader), Box::new(writer), Dialect::Lsp, Daemon::Process(Box::new(child)), Some(home))
+    }
+
+    /// Starts `copydesk acp` in this home: a client of plain ACP from here on, which opens no documents.
+    pub fn spawn_acp(home: Home) -> Self {
+        let mut child = home.command(&["acp"]).spawn().expect("the program starts");
+        let reader = child.stdout.take().expect("a pipe");
+        let writer = child.stdin.take().expect("a pipe");
+        Self::new(Box::new(reader), Box::new(writer), Dialect::Acp, Daemon::Process(Box::new(child)), Some(home))
+    }
+
+    /// The same, initialized with these `clientCapabilities`.
+    pub async fn open_acp(home: Home, capabilities: Value) -> Self {
+        let mut client = Self::spawn_acp(home);
+        let params = json!({
+            "protocolVersion": 1,
+            "clientCapabilities": capabilities,
+            "clientInfo": { "name": "fake client", "version": "1" },
+        });
+        client.initialized = client.request("initialize", params).await.expect("initialize is answered");
+        client
     }
 
     /// Starts the built daemon in this home, and initializes it with the home's project as its folder.
@@ -109,19 +132,20 @@ impl FakeEditor {
         let (their_reader, their_writer) = tokio::io::split(theirs);
         let task = tokio::spawn(serve(Box::new(their_reader), Box::new(their_writer)));
         let (reader, writer) = tokio::io::split(ours);
-        Self::new(Box::new(reader), Box::new(writer), Daemon::Task(task), None)
+        Self::new(Box::new(reader), Box::new(writer), Dialect::Lsp, Daemon::Task(task), None)
     }
 
     fn new(
         reader: Box<dyn AsyncRead + Send + Unpin>,
         writer: Box<dyn AsyncWrite + Send + Unpin>,
+        dialect: Dialect,
         daemon: Daemon,
         home: Option<Home>,
     ) -> Self {
-        let state = Arc::new(Mutex::new(State::new(wire::write(writer))));
+        let state = Arc::new(Mutex::new(State::new(wire::write(writer), dialect)));
         let arrived = Arc::new(Notify::new());
-        tokio::spawn(wire::read(reader, Arc::clone(&state), Arc::clone(&arrived)));
-        Self { state, arrived, daemon, home, initialized: Value::Null, finished: false }
+        tokio::spawn(wire::read(reader, dialect, Arc::clone(&state), Arc::clone(&arrived)));
+        Self { state, arrived, dialect, daemon, home, initialized: Value::Null, finished: false }
     }
 
     /// The home of a daemon that was spawned.
@@ -147,6 +171,12 @@ impl FakeEditor {
             items.iter().map(of).collect()
         });
         self.initialized = answer["capabilities"].clone();
+        let agent = &self.initialized["experimental"]["copydesk"];
+        if !agent.is_null() {
+            let named = [("Implementation", "agentInfo"), ("AgentCapabilities", "agentCapabilities")];
+            let faults = named.iter().filter_map(|(name, field)| acp_schema::fault_of(name, &agent[*field]));
+            faults.for_each(|fault| self.state().fault(fault));
+        }
         let encoding = match self.initialized["positionEncoding"].as_str() {
             None | Some("utf-16") => Encoding::Utf16,
             Some("utf-8") => Encoding::Utf8,
@@ -352,7 +382,7 @@ impl FakeEditor {
         (code, start.elapsed())
     }
 
-    /// Ends the daemon as LSP says, unless it has ended, and fails the test on any fault.
+    /// Ends the daemon as LSP says, or as ACP does by the end of its input, unless it has ended, and fails the test on any fault.
     pub async fn finish(self) {
         if let Err(faults) = self.try_finish().await {
             panic!("the daemon is at fault:\n- {}", faults.join("\n- "));
@@ -365,7 +395,9 @@ impl FakeEditor {
         let mut faults = Vec::new();
         let ended = self.state().ended;
         if !ended {
-            if self.state().input_is_open() {
+            if self.dialect == Dialect::Acp {
+                self.close_input();
+            } else if self.state().input_is_open() {
                 match self.request("shutdown", Value::Null).await {
                     Ok(Value::Null) => {}
                     other => faults.push(format!("shutdown was answered {other:?}")),

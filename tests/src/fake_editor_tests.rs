@@ -21,13 +21,13 @@ fn editor_of(messages: &[Value]) -> FakeEditor {
                     Some("exit") => return,
                     Some("textDocument/didOpen") if !std::mem::replace(&mut told, true) => {
                         for message in &messages {
-                            writer.write_all(&wire::frame(message)).await.unwrap();
+                            writer.write_all(&wire::frame(message, Dialect::Lsp)).await.unwrap();
                         }
                         continue;
                     }
                     _ => continue,
                 };
-                writer.write_all(&wire::frame(&answer)).await.unwrap();
+                writer.write_all(&wire::frame(&answer, Dialect::Lsp)).await.unwrap();
             }
             if reader.read_buf(&mut input).await.unwrap() == 0 {
                 return;
@@ -122,6 +122,15 @@ async fn a_second_answer_is_a_fault() {
 }
 
 #[tokio::test]
+async fn a_session_message_that_is_not_acp_s_is_a_fault() {
+    let update = json!({ "sessionUpdate": "plan" });
+    let message =
+        json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "sessionId": "s", "update": update } });
+    let (found, _) = faults(&[message]).await;
+    assert!(found.iter().any(|fault| fault.contains("no SessionNotification")), "{found:?}");
+}
+
+#[tokio::test]
 async fn an_answer_without_a_result_is_a_fault() {
     let (found, _) = faults(&[json!({ "jsonrpc": "2.0", "id": 77 })]).await;
     assert!(found.iter().any(|fault| fault.contains("either a result or an error")), "{found:?}");
@@ -129,17 +138,19 @@ async fn an_answer_without_a_result_is_a_fault() {
 
 #[tokio::test]
 async fn what_a_script_answers_or_the_daemon_takes_back_is_accounted_for() {
+    let ask = json!({ "sessionId": "s", "toolCall": { "toolCallId": "c" }, "options": [] });
+    let plan = json!({ "sessionUpdate": "plan", "entries": [] });
     let mut editor = editor_of(&[
         json!({ "jsonrpc": "2.0", "id": 1, "method": "_copydesk/save", "params": { "uris": [URI] } }),
-        json!({ "jsonrpc": "2.0", "id": 2, "method": "session/request_permission", "params": {} }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "session/request_permission", "params": ask }),
         json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": 2 } }),
-        json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "update": { "sessionUpdate": "plan" } } }),
+        json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "sessionId": "s", "update": plan } }),
         json!({ "jsonrpc": "2.0", "method": "window/logMessage", "params": {} }),
     ]);
     editor.initialize(Capabilities::default()).await;
     editor.script("_copydesk/save", |_| json!({ "unsaved": [] }));
     editor.disregard("window/logMessage");
     editor.open_document(URI, "text", "");
-    assert_eq!(editor.await_update("plan").await, json!({ "sessionUpdate": "plan" }));
+    assert_eq!(editor.await_update("plan").await, plan);
     editor.finish().await;
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a harness that cannot go on fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a harness starts programs and makes folders")]
 
+pub mod acp_schema;
 pub mod daemon;
 pub mod fake_editor;
 pub mod scripted_model;

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::disallowed_methods, reason = "tests start programs and make folders")]
 
+#[path = "all/acp.rs"]
+mod acp;
 #[path = "all/demo.rs"]
 mod demo;
 #[path = "all/neovim.rs"]

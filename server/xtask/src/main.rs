@@ -30,6 +30,8 @@ struct Cli {
 enum Task {
     /// Install what the tests need, then check the format, the lints and the house rules, build, and run all tests
     Test,
+    /// Install what the tests need beside Rust, below `target/tools`
+    Tools,
     /// Write the generated files anew: `schemas/` and the tables of `docs/`
     Schemas,
     /// Check the house rules: the shape of files, and which crate must not depend on which
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
     let root = command::root();
     let done = match Cli::parse().task {
         Task::Test => test::run(&root),
+        Task::Tools => tools::install(&root),
         Task::Schemas => test::schemas(&root),
         Task::Tidy => report(tidy::problems(&root), arrows::problems(&root)),
         Task::Fuzz { target, seconds } => fuzz::run(&root, &target, Duration::from_secs(seconds)),

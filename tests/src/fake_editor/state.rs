@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::document::{Document, Encoding};
+use super::wire::Dialect;
 use super::{Scripts, wire};
+use crate::acp_schema::{self, Part, Side};
 
 /// What happens to `workspace/applyEdit`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,20 +40,22 @@ pub(super) struct State {
     pub(super) stale_edits_are_expected: bool,
     pub(super) applied: Vec<Applied>,
     pub(super) ended: bool,
+    dialect: Dialect,
     input: Option<mpsc::UnboundedSender<Vec<u8>>>,
     last_id: i64,
-    unanswered: HashSet<i64>,
+    /// Requests of ours, with what they said.
+    unanswered: HashMap<i64, (String, Value)>,
     /// Of the daemon's requests, in order: those that the test has not seen.
     requests: VecDeque<(Value, String, Value)>,
-    /// Ids of the daemon's requests that have no answer.
-    open: HashSet<String>,
+    /// Ids of the daemon's requests that have no answer, with their methods.
+    open: HashMap<String, String>,
     notifications: VecDeque<(String, Value)>,
     disregarded: HashSet<String>,
     faults: Vec<String>,
 }
 
 impl State {
-    pub(super) fn new(input: mpsc::UnboundedSender<Vec<u8>>) -> Self {
+    pub(super) fn new(input: mpsc::UnboundedSender<Vec<u8>>, dialect: Dialect) -> Self {
         Self {
             documents: HashMap::new(),
             encoding: Encoding::Utf16,
@@ -62,11 +66,12 @@ impl State {
             stale_edits_are_expected: false,
             applied: Vec::new(),
             ended: false,
+            dialect,
             input: Some(input),
             last_id: 0,
-            unanswered: HashSet::new(),
+            unanswered: HashMap::new(),
             requests: VecDeque::new(),
-            open: HashSet::new(),
+            open: HashMap::new(),
             notifications: VecDeque::new(),
             disregarded: HashSet::new(),
             faults: Vec::new(),
@@ -76,7 +81,7 @@ impl State {
     pub(super) fn send_request(&mut self, method: &str, params: Value) -> i64 {
         self.last_id += 1;
         let id = self.last_id;
-        self.unanswered.insert(id);
+        self.unanswered.insert(id, (method.to_owned(), params.clone()));
         self.send(with_params(json!({ "jsonrpc": "2.0", "id": id, "method": method }), params));
         id
     }
@@ -87,6 +92,7 @@ impl State {
     }
 
     pub(super) fn send_notification(&mut self, method: &str, params: Value) {
+        self.conform(method, Side::Agent, Part::Params, &params);
         self.send(with_params(json!({ "jsonrpc": "2.0", "method": method }), params));
     }
 
@@ -109,6 +115,17 @@ impl State {
         self.faults.push(fault);
     }
 
+    /// Messages of ACP are as its schema says, in both directions.
+    fn conform(&mut self, method: &str, side: Side, part: Part, value: &Value) {
+        let is_acp = match self.dialect {
+            Dialect::Lsp => method.starts_with("session/"),
+            Dialect::Acp => true,
+        };
+        if let Some(fault) = is_acp.then(|| acp_schema::fault(method, side, part, value)).flatten() {
+            self.fault(fault);
+        }
+    }
+
     /// One message of the daemon's.
     pub(super) fn receive(&mut self, message: Value) {
         if message["jsonrpc"] != "2.0" {
@@ -126,18 +143,25 @@ impl State {
         if message.get("result").is_some() == message.get("error").is_some() {
             self.fault(format!("an answer needs either a result or an error: {message}"));
         }
-        match message["id"].as_i64().filter(|id| (1..=self.last_id).contains(id)) {
-            Some(id) if self.unanswered.remove(&id) => {
-                self.responses.insert(id, message);
-            }
-            Some(id) => self.fault(format!("request {id} got a second answer: {message}")),
-            None => self.strays.push_back(message),
+        let Some(id) = message["id"].as_i64().filter(|id| (1..=self.last_id).contains(id)) else {
+            return self.strays.push_back(message);
+        };
+        let Some((method, params)) = self.unanswered.remove(&id) else {
+            return self.fault(format!("request {id} got a second answer: {message}"));
+        };
+        // What was refused need not have been right.
+        if let Some(result) = message.get("result") {
+            self.conform(&method, Side::Agent, Part::Params, &params);
+            self.conform(&method, Side::Agent, Part::Result, result);
         }
+        self.responses.insert(id, message);
     }
 
     fn receive_notification(&mut self, method: String, params: Value) {
-        if method == "$/cancelRequest" {
-            return self.cancel(&params["id"]);
+        match (self.dialect, method.as_str()) {
+            (Dialect::Lsp, "$/cancelRequest") => return self.cancel(&params["id"]),
+            (Dialect::Acp, "$/cancel_request") => return self.cancel(&params["requestId"]),
+            _ => self.check_sent(&method, &params),
         }
         if !self.disregarded.contains(&method) {
             self.notifications.push_back((method, params));
@@ -147,15 +171,24 @@ impl State {
     /// The daemon has lost interest in a request of its own.
     fn cancel(&mut self, id: &Value) {
         self.requests.retain(|(request, ..)| request != id);
-        if self.open.contains(&id.to_string()) {
+        if self.open.contains_key(&id.to_string()) {
             self.answer(id, Err((-32800, "cancelled".to_owned())));
         }
     }
 
+    /// Plain ACP has no other methods than its own.
+    fn check_sent(&mut self, method: &str, params: &Value) {
+        if self.dialect == Dialect::Acp && !acp_schema::knows(method, Side::Client) {
+            self.fault(format!("{method} is no method of an ACP client"));
+        }
+        self.conform(method, Side::Client, Part::Params, params);
+    }
+
     fn receive_request(&mut self, id: Value, method: String, params: Value) {
-        if !self.open.insert(id.to_string()) {
+        if self.open.insert(id.to_string(), method.clone()).is_some() {
             return self.fault(format!("the id {id} is used again before its answer, by {method}"));
         }
+        self.check_sent(&method, &params);
         if method == "workspace/applyEdit" && self.edit_policy != EditPolicy::Ask {
             let answer = self.apply_edit(&params);
             return self.answer(&id, Ok(answer));
@@ -215,7 +248,10 @@ impl State {
     }
 
     pub(super) fn answer(&mut self, id: &Value, outcome: Result<Value, (i64, String)>) {
-        assert!(self.open.remove(&id.to_string()), "the test answers {id} twice, or without a request");
+        let method = self.open.remove(&id.to_string()).expect("the test answers twice, or without a request");
+        if let Ok(result) = &outcome {
+            self.conform(&method, Side::Client, Part::Result, result);
+        }
         let message = match outcome {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
             Err((code, message)) => {
@@ -282,7 +318,7 @@ impl State {
         );
         faults.extend(self.strays.iter().map(|message| format!("nobody asked for the answer {message}")));
         faults.extend(self.responses.values().map(|message| format!("nobody looked at the answer {message}")));
-        faults.extend(self.unanswered.iter().map(|id| format!("request {id} has no answer")));
+        faults.extend(self.unanswered.iter().map(|(id, (method, _))| format!("request {id}, {method}, has no answer")));
         faults
     }
 
@@ -299,7 +335,7 @@ impl State {
     }
 
     fn send(&mut self, message: Value) {
-        self.send_raw(wire::frame(&message));
+        self.send_raw(wire::frame(&message, self.dialect));
     }
 }
 
