@@ -282,6 +282,11 @@ impl FakeEditor {
         self.state().answer(id, Ok(result));
     }
 
+    /// The same with what no honest client answers.
+    pub fn respond_wrongly(&self, id: &Value, result: Value) {
+        self.state().answer_unchecked(id, Ok(result));
+    }
+
     pub fn respond_with_error(&self, id: &Value, code: i64, message: &str) {
         self.state().answer(id, Err((code, message.to_owned())));
     }

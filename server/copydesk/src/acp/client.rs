@@ -1,6 +1,7 @@
 //! What an ACP client said of itself in `initialize`, resolved once.
 
 use agent_client_protocol_schema::v1 as acp;
+use copydesk_engine::ports::BoxFuture;
 use copydesk_engine::session::SessionHandle;
 use copydesk_workspace::path::AbsPath;
 use serde_json::Value;
@@ -40,6 +41,11 @@ impl Host for AcpClient {
     /// Each session names its own.
     fn roots(&self) -> Vec<AbsPath> {
         Vec::new()
+    }
+
+    /// All that is to be known came with `initialize`.
+    fn ready(&self) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
     }
 
     fn turn_started(&self, _: &SessionHandle) -> Box<dyn Send> {

@@ -63,7 +63,7 @@ async fn r2_3_an_answer_that_is_no_consent_runs_nothing_and_the_session_goes_on(
     for answer in answers {
         let prompt = editor.prompt(&session, "run it");
         let (id, _) = editor.await_request("session/request_permission").await;
-        editor.respond(&id, answer.clone());
+        editor.respond_wrongly(&id, answer.clone());
         let reason = stop_reason(&editor, prompt).await;
         assert!(matches!(reason.as_str(), "end_turn" | "cancelled"), "{answer}: {reason}");
     }
