@@ -120,6 +120,12 @@ fn the_model_in_force_is_among_its_option_whatever_is_configured() {
     let values: Vec<_> =
         options[1]["options"].as_array().unwrap().iter().map(|option| option["value"].clone()).collect();
     assert_eq!(values, ["openai/unlisted", "openai/listed"]);
-    let without = Choices { model: None, ..choices };
+    let none_chosen = Choices { model: None, ..choices };
+    let options = serde_json::to_value(super::options(&none_chosen)).unwrap();
+    assert_eq!(
+        options[1]["currentValue"], options[1]["options"][0]["value"],
+        "the value in force is among those offered"
+    );
+    let without = Choices { models: Vec::new(), ..none_chosen };
     assert_eq!(super::options(&without).len(), 1, "nothing to choose from is not shown");
 }
