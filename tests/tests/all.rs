@@ -6,6 +6,8 @@
 mod acp;
 #[path = "all/demo.rs"]
 mod demo;
+#[path = "all/editing.rs"]
+mod editing;
 #[path = "all/neovim.rs"]
 mod neovim;
 #[path = "all/scripted_model.rs"]
