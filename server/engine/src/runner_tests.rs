@@ -56,6 +56,31 @@ async fn c79_a_tool_without_required_fields_runs_with_nothing() {
     }
 }
 
+/// JSON has one kind of number: `3.0` is as whole as `3`.
+#[tokio::test]
+async fn c79_whole_numbers_may_be_written_with_a_fraction_of_zero() {
+    let bench = Bench::new();
+    bench.put("/w/a", "1\n2\n3\n4\n");
+    let text = bench.done("read", json!({"filePath": "a", "offset": 2.0, "limit": 2e0})).await;
+    assert!(text.contains("<content>\n2: 2\n3: 3\n</content>"), "{text}");
+    for number in [json!(2.5), json!(-1.0)] {
+        let text = bench.failed("read", json!({"filePath": "a", "offset": number})).await;
+        assert!(text.contains("`offset`"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn r18_2_a_uri_of_a_file_is_its_path_and_a_home_folder_is_not_guessed() {
+    let bench = Bench::trusting();
+    bench.put("/w/a b", "x\n");
+    assert!(bench.done("read", json!({"filePath": "file:///w/a%20b"})).await.contains("1: x"));
+    for tool in ["read", "write", "edit"] {
+        let input = json!({"filePath": "~/a", "content": "", "oldString": "", "newString": "x"});
+        let text = bench.failed(tool, input).await;
+        assert!(text.contains("`~` is not expanded"), "{tool}: {text}");
+    }
+}
+
 #[tokio::test]
 async fn wrong_arguments_are_told_with_what_is_expected() {
     let bench = Bench::new();

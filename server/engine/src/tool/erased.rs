@@ -47,7 +47,7 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
 
     fn decode(&self, input: Value) -> Result<Box<dyn Any + Send + Sync>, ToolError> {
-        let input = schema::without_nulls(input);
+        let input = schema::with_whole_numbers(schema::without_nulls(input));
         let validator = self.validator.get_or_init(|| jsonschema::validator_for(&self.parameters()).ok());
         if let Some(validator) = validator {
             schema::check(T::NAME, validator, &input)?;

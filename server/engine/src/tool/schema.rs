@@ -36,6 +36,28 @@ pub(super) fn without_nulls(mut input: Value) -> Value {
     input
 }
 
+/// JSON Schema takes `3.0` for an integer, the decoder does not.
+pub(super) fn with_whole_numbers(mut input: Value) -> Value {
+    make_whole(&mut input);
+    input
+}
+
+fn make_whole(value: &mut Value) {
+    /// Beyond this not every whole number is one of these fractions.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => {
+            let whole = number.as_f64().filter(|whole| number.is_f64() && whole.fract() == 0.0 && whole.abs() < EXACT);
+            if let Some(whole) = whole {
+                *number = (whole as i64).into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(make_whole),
+        Value::Object(fields) => fields.values_mut().for_each(make_whole),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
 pub(super) fn check(tool: &str, validator: &Validator, input: &Value) -> Result<(), ToolError> {
     let faults: Vec<String> = validator.iter_errors(input).take(MOST_FAULTS).map(|error| fault(&error)).collect();
     if faults.is_empty() { Ok(()) } else { Err(wrong(tool, &faults)) }
@@ -68,8 +90,8 @@ fn wrong_type(at: &str, expected: &TypeKind, found: &Value) -> String {
         TypeKind::Multiple(many) => many.iter().map(|one| one.to_string()).collect::<Vec<_>>().join(" or "),
     };
     match found {
-        Value::String(text) if expected != "string" => {
-            format!("{at} must be of type {expected}, but is the string {text:?}: write it without quotes")
+        Value::String(_) if expected != "string" => {
+            format!("{at} must be of type {expected}, but is the string {}: write it without quotes", shortened(found))
         }
         other => format!("{at} must be of type {expected}, but is {}: {}", type_name(other), shortened(other)),
     }

@@ -1,6 +1,7 @@
 //! Paths as models write them, and the names of files that they may have meant.
 
 use copydesk_workspace::path::AbsPath;
+use copydesk_workspace::uri::path_from_uri;
 use serde_json::Value;
 
 use crate::permission::path_pattern;
@@ -16,13 +17,22 @@ pub(super) fn resolve(path: &str, facts: &Facts) -> Result<AbsPath, ToolError> {
             "`filePath` is empty; name a file, absolute or relative to the session's folder".to_owned(),
         ));
     }
-    Ok(facts.folder.join(path))
+    if path == "~" || path.starts_with("~/") {
+        return Err(ToolError::Tell("`~` is not expanded in `filePath`; give the absolute path".to_owned()));
+    }
+    Ok(absolute(path, facts))
+}
+
+/// Models also write the URIs that they have read in messages of editors.
+fn absolute(path: &str, facts: &Facts) -> AbsPath {
+    let of_uri = path.starts_with("file://").then(|| path_from_uri(path).ok()).flatten();
+    of_uri.unwrap_or_else(|| facts.folder.join(path))
 }
 
 /// From arguments that may still be streaming.
 pub(super) fn title(verb: &str, partial: &Value, facts: &Facts) -> String {
     match partial.get("filePath").and_then(Value::as_str) {
-        Some(path) if !path.trim().is_empty() => format!("{verb} {}", shown(&facts.folder.join(path), facts)),
+        Some(path) if !path.trim().is_empty() => format!("{verb} {}", shown(&absolute(path, facts), facts)),
         _ => verb.to_owned(),
     }
 }
