@@ -19,8 +19,9 @@ impl Limits {
         Self { lines: facts.max_lines, bytes: facts.max_bytes }
     }
 
+    /// Of anything at all, so that head and tail of what does not fit never overlap.
     pub fn half(self) -> Self {
-        Self { lines: self.lines / 2, bytes: self.bytes / 2 }
+        Self { lines: (self.lines / 2).max(1), bytes: (self.bytes / 2).max(1) }
     }
 
     pub fn fit(self, text: &str) -> bool {

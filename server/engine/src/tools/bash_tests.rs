@@ -72,6 +72,33 @@ async fn r7_4_long_output_is_head_and_tail_with_counts() {
     assert_eq!(bench.text(file), "1\n2\n3\n4\n5\n6\n7\n");
 }
 
+/// Whatever limits are configured, the result says how much of the output is missing from it.
+#[tokio::test]
+async fn r7_4_the_smallest_limits_still_give_head_tail_and_counts() {
+    for (lines, bytes) in [(1, 51_200), (2000, 1), (1, 1), (2, 3), (3, 2)] {
+        for output in ["a\nb\n", "\u{1f680}\u{1f680}", "aaaa\nb\nc\nd", "\n\n\n\nx"] {
+            let mut bench = trusting();
+            bench.facts.max_lines = lines;
+            bench.facts.max_bytes = bytes;
+            bench.shell.will(move |_| printed(output));
+            let text = bench.done("bash", command("x")).await;
+            let fits = output.len() <= bytes && output.lines().count() <= lines;
+            assert_ne!(text.contains("are left out here"), fits, "{lines} {bytes} {output:?}: {text}");
+            bench.shell.will(move |_| ShellOutcome {
+                output: CapturedOutput {
+                    head: output.to_owned(),
+                    tail: output.to_owned(),
+                    omitted_bytes: 5,
+                    omitted_lines: 1,
+                    file: None,
+                },
+                ..printed("")
+            });
+            assert!(bench.done("bash", command("x")).await.contains("are left out here"));
+        }
+    }
+}
+
 #[tokio::test]
 async fn r7_4_what_the_shell_left_out_counts_too() {
     let mut bench = trusting();
