@@ -12,6 +12,7 @@ use copydesk_adapters::os::environment::{OsEnvironment, Variables};
 use copydesk_engine::ports::{Environment, Folders};
 use copydesk_workspace::path::AbsPath;
 
+use crate::process;
 use crate::serve::{self, Farewell};
 use crate::wiring::Adapters;
 
@@ -62,7 +63,8 @@ pub async fn run(out: &mut (dyn Write + Send)) -> std::io::Result<ExitCode> {
     let services = adapters.into_services();
     let (editor_end, daemon_end) = tokio::io::duplex(64 * 1024);
     let (daemon_reads, daemon_writes) = tokio::io::split(daemon_end);
-    let daemon = tokio::spawn(serve::lsp(Box::new(daemon_reads), Box::new(daemon_writes), services));
+    let daemon =
+        tokio::spawn(serve::lsp(Box::new(daemon_reads), Box::new(daemon_writes), services, process::told_to_end()));
     let outcome = client::drive(editor_end, &project, SAMPLE, out).await?;
     let farewell = daemon.await.map_err(std::io::Error::other)?;
 

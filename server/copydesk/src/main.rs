@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 async fn run_lsp() -> std::io::Result<ExitCode> {
     let output = tokio::fs::File::from_std(process::take_stdout()?.into());
     let services = Adapters::of_process().into_services();
-    Ok(match serve::lsp(Box::new(tokio::io::stdin()), Box::new(output), services).await {
+    Ok(match serve::lsp(Box::new(tokio::io::stdin()), Box::new(output), services, process::told_to_end()).await {
         Farewell::Orderly => ExitCode::SUCCESS,
         Farewell::Abrupt => ExitCode::FAILURE,
     })

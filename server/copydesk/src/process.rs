@@ -25,6 +25,31 @@ pub fn hide_memory() {
 #[cfg(not(target_os = "linux"))]
 pub fn hide_memory() {}
 
+/// Resolves when the process is told to end by SIGTERM, SIGINT or SIGHUP: so that what runs for it ends with it. Never where that cannot be heard.
+#[cfg(unix)]
+pub async fn told_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let [Ok(mut terminate), Ok(mut interrupt), Ok(mut hang_up)] =
+        [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal)
+    else {
+        tracing::warn!("signals end the process at once, and leave behind what it has started");
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+        _ = hang_up.recv() => {}
+    }
+    tracing::info!("told to end by a signal");
+}
+
+#[cfg(not(unix))]
+pub async fn told_to_end() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
 /// Ends `peer` when the process `id` dies (R22.6). Waits for the kernel's word, without polling.
 pub fn end_with(id: u32, peer: Peer) {
     tokio::spawn(async move {

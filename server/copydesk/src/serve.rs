@@ -7,6 +7,7 @@ use copydesk_adapters::os::shell::OsShell;
 use copydesk_engine::engine::Engine;
 use copydesk_protocol::rpc::{self, CancelDialect, Framing, Options};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::acp;
 use crate::lsp::{Face, Services};
@@ -23,18 +24,30 @@ pub enum Farewell {
     Abrupt,
 }
 
-/// Serves LSP until the connection ends, then ends what runs for it.
+/// Serves LSP until the connection ends or `told_to_end` resolves, then ends what runs for it.
 pub async fn lsp(
     reader: Box<dyn AsyncRead + Send + Unpin>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     services: Services,
+    told_to_end: impl Future<Output = ()> + Send + 'static,
 ) -> Farewell {
     let face: Arc<OnceLock<Arc<Face>>> = Arc::default();
     let made = face.clone();
     let (engine, shell) = (services.engine.clone(), services.shell.clone());
     let options = Options { framing: Framing::ContentLength, cancel: CancelDialect::Lsp };
-    let end =
-        rpc::serve(reader, writer, options, move |peer| made.get_or_init(|| Face::new(peer, &services)).clone()).await;
+    let listening = Arc::new(OnceLock::new());
+    let started = listening.clone();
+    let end = rpc::serve(reader, writer, options, move |peer| {
+        let ended = peer.clone();
+        let listens = tokio::spawn(async move {
+            told_to_end.await;
+            ended.end();
+        });
+        // Made once: the cell is empty.
+        let _ = started.set(AbortOnDropHandle::new(listens));
+        made.get_or_init(|| Face::new(peer, &services)).clone()
+    })
+    .await;
     tracing::info!(?end, "the connection has ended");
     wind_down(&engine, &shell).await;
     match face.get() {

@@ -23,6 +23,27 @@ async fn r22_6_c46_the_end_leaves_no_process_behind_however_deaf() {
 }
 
 #[tokio::test]
+async fn r22_6_signals_end_the_daemon_with_what_it_has_started() {
+    for signal in ["TERM", "INT", "HUP"] {
+        let beacon = Beacon::new().await;
+        let deaf = format!("trap '' TERM INT HUP; {}; while :; do sleep 600; done", beacon.light());
+        let (model, mut editor, session) = start([bash(&deaf)]).await;
+        editor.answer_permissions_with("allow_once");
+        let prompt = editor.prompt(&session, "go");
+        let running = beacon.seen().await;
+        let process = editor.process().unwrap().to_string();
+        let kill = std::process::Command::new("kill").args(["-s", signal, &process]).status().unwrap();
+        assert!(kill.success());
+        let (_, took) = editor.await_end().await;
+        assert!(took < Duration::from_secs(2), "{signal}: {took:?}");
+        assert_gone(running, Duration::from_millis(300)).await;
+        editor.forget_or_take(prompt).await;
+        editor.finish().await;
+        model.finish();
+    }
+}
+
+#[tokio::test]
 async fn r22_6_a_client_that_reads_nothing_cannot_hold_the_daemon() {
     use tokio::io::AsyncWriteExt;
     let gate = Gate::new();
