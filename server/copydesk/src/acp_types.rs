@@ -121,9 +121,9 @@ pub fn options(choices: &Choices) -> Vec<acp::SessionConfigOption> {
     options
 }
 
-/// Blocks that the agent did not offer to take are refused by name.
+/// Blocks that the agent did not offer to take are refused by name, and a prompt that says nothing as well: no model would be told what to do.
 pub fn prompt(blocks: Vec<acp::ContentBlock>) -> Result<Vec<PromptPart>, String> {
-    blocks
+    let parts = blocks
         .into_iter()
         .map(|block| match block {
             acp::ContentBlock::Text(text) => Ok(PromptPart::Text { text: text.text }),
@@ -138,7 +138,12 @@ pub fn prompt(blocks: Vec<acp::ContentBlock>) -> Result<Vec<PromptPart>, String>
             acp::ContentBlock::Audio(_) => Err("audio is not supported in prompts".to_owned()),
             _ => Err("this kind of content is not supported in prompts".to_owned()),
         })
-        .collect()
+        .collect::<Result<Vec<_>, _>>()?;
+    let says_nothing = |part: &PromptPart| matches!(part, PromptPart::Text { text } if text.trim().is_empty());
+    if parts.iter().all(says_nothing) {
+        return Err("the prompt is empty".to_owned());
+    }
+    Ok(parts)
 }
 
 /// A failed turn is an error of the prompt; its text is the user's.

@@ -187,6 +187,7 @@ fn engine_error(error: EngineError) -> RpcError {
 fn session_error(error: SessionError) -> RpcError {
     match &error {
         SessionError::UnknownAgent(_) | SessionError::UnknownModel(_) => RpcError::invalid_params(error.to_string()),
-        SessionError::Overloaded | SessionError::Closed => RpcError::internal(error.to_string()),
+        SessionError::Overloaded => RpcError { message: error.to_string(), ..RpcError::overloaded() },
+        SessionError::Closed => RpcError::internal(error.to_string()),
     }
 }

@@ -103,3 +103,40 @@ async fn plan_changes_nothing() {
     editor.finish().await;
     model.finish();
 }
+
+#[tokio::test]
+async fn a_prompt_that_says_nothing_is_refused_and_asks_no_model() {
+    let (model, editor, session) = start([Reply::text("fine")]).await;
+    for blocks in [json!([]), json!([{ "type": "text", "text": "" }]), json!([{ "type": "text", "text": " \n" }])] {
+        let params = json!({ "sessionId": session, "prompt": blocks });
+        assert_eq!(editor.request("session/prompt", params).await.unwrap_err().code, -32602, "{blocks}");
+    }
+    assert_eq!(say(&editor, &session, "hello").await, "end_turn");
+    editor.finish().await;
+    model.finish();
+}
+
+#[tokio::test]
+async fn r2_3_a_flood_of_prompts_is_answered_each_of_them() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let (model, editor, session) = start(Script::function(move |_| Reply::text("fine").then_wait(&held))).await;
+    let prompts: Vec<i64> = (0..600).map(|n| editor.prompt(&session, &format!("prompt {n}"))).collect();
+    gate.reached().await;
+    gate.open();
+    let mut done = 0;
+    for prompt in prompts {
+        match editor.await_response(prompt).await {
+            Ok(answer) => {
+                assert_eq!(answer["stopReason"], "end_turn");
+                done += 1;
+            }
+            // "Overloaded": the prompt was not taken.
+            Err(refusal) => assert_eq!(refusal.code, -32001, "{}", refusal.message),
+        }
+    }
+    assert!(done >= 256, "{done}");
+    assert_eq!(say(&editor, &session, "hello").await, "end_turn");
+    editor.finish().await;
+    model.finish();
+}
