@@ -80,9 +80,9 @@ impl View {
         let answer = tokio::select! {
             answer = timeout(ANSWERED_WITHIN, &mut apply) => answer.unwrap_or(Err(EditorError::Gone)),
             () = announced.arrived() => {
-                // The change may overtake the answer. That is waited for too, as a request that is dropped may be cancelled.
-                let _ = timeout(SHOWN_WITHIN, apply).await;
-                Ok(())
+                // The change may overtake the answer. That is waited for too: a request that is dropped may be cancelled, and where the edit was lost, to
+                // typing or to a close, the answer tells why.
+                timeout(SHOWN_WITHIN, apply).await.unwrap_or(Ok(()))
             }
         };
         if answer.is_ok() {

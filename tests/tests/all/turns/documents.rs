@@ -141,3 +141,41 @@ async fn text_of_the_user_that_is_not_saved_is_never_saved_and_said_in_the_ask_a
     editor.finish().await;
     model.finish();
 }
+
+#[tokio::test]
+async fn c39_an_edit_of_text_that_the_user_replaces_meanwhile_is_told_as_what_it_is() {
+    let (model, editor, session) = start([edit("a.txt", "one", "eins"), Reply::text("sorry")]).await;
+    let document = uri(&editor.home().write("a.txt", "one\n"));
+    editor.open_document(&document, "plaintext", "one\n");
+    editor.take_edits(EditPolicy::Ask);
+    let prompt = editor.prompt(&session, "go");
+    let (id, _) = editor.await_request("workspace/applyEdit").await;
+    editor.type_text(&document, (0, 0), (0, 3), "uno");
+    editor.respond(&id, json!({ "applied": false, "failureReason": "it has changed" }));
+    assert_eq!(stop_reason(&editor, prompt).await, "end_turn");
+    let result = last_results(&model).remove(0);
+    assert!(!result.contains("reported the edit"), "{result}");
+    assert_holds(&result, "uno");
+    assert_eq!(editor.document(&document).text, "uno\n");
+    editor.finish().await;
+    model.finish();
+}
+
+#[tokio::test]
+async fn an_edit_of_a_document_that_is_closed_meanwhile_is_asked_before_it_reaches_the_file() {
+    let (model, editor, session) = start([edit("a.txt", "one", "eins"), Reply::text("done")]).await;
+    let file = editor.home().write("a.txt", "one\n");
+    editor.open_document(&uri(&file), "plaintext", "one\n");
+    editor.take_edits(EditPolicy::Ask);
+    let prompt = editor.prompt(&session, "go");
+    let (id, _) = editor.await_request("workspace/applyEdit").await;
+    editor.close_document(&uri(&file));
+    editor.respond(&id, json!({ "applied": false, "failureReason": "it is closed" }));
+    let (id, params) = editor.await_request("session/request_permission").await;
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n");
+    editor.respond(&id, selected(&params, "allow_once"));
+    assert_eq!(stop_reason(&editor, prompt).await, "end_turn");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "eins\n");
+    editor.finish().await;
+    model.finish();
+}
