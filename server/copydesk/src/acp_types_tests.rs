@@ -120,7 +120,6 @@ fn the_model_in_force_is_among_its_option_whatever_is_configured() {
     let values: Vec<_> =
         options[1]["options"].as_array().unwrap().iter().map(|option| option["value"].clone()).collect();
     assert_eq!(values, ["openai/unlisted", "openai/listed"]);
-<<<<<<< Updated upstream
     let none_chosen = Choices { model: None, ..choices };
     let options = serde_json::to_value(super::options(&none_chosen)).unwrap();
     assert_eq!(
@@ -128,10 +127,5 @@ fn the_model_in_force_is_among_its_option_whatever_is_configured() {
         "the value in force is among those offered"
     );
     let without = Choices { models: Vec::new(), ..none_chosen };
-=======
-    let none_chosen = serde_json::to_value(super::options(&Choices { model: None, ..choices.clone() })).unwrap();
-    assert_eq!(none_chosen[1]["options"].as_array().unwrap().len(), 2, "the listed one, and that none is chosen");
-    let without = Choices { model: None, models: Vec::new(), ..choices };
->>>>>>> Stashed changes
     assert_eq!(super::options(&without).len(), 1, "nothing to choose from is not shown");
 }
