@@ -1,5 +1,7 @@
 //! Shows a text so that nothing in it hides: control, invisible and direction-changing characters are written out (R8.4).
 
+use std::collections::BTreeSet;
+
 /// `\u{202e}` and the like for what a reader would not see; line breaks and tabs stay.
 pub(crate) fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -17,6 +19,11 @@ pub(crate) fn escaped(text: &str) -> String {
 /// The same for what must stay one line: a path, a title.
 pub(crate) fn escaped_line(text: &str) -> String {
     escaped(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
+/// The characters of `text` that `escaped` would write out, line breaks of any kind aside.
+pub(crate) fn hidden(text: &str) -> BTreeSet<char> {
+    text.chars().filter(|c| !matches!(c, '\n' | '\t' | '\r') && is_hidden(*c)).collect()
 }
 
 /// Controls, formats, other spaces than the plain one, fillers and private use: Unicode's `Cc`, `Cf`, `Zs`, `Zl`, `Zp`, `Co`, and the letters that draw nothing.

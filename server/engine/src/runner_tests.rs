@@ -563,6 +563,25 @@ async fn r8_4_nothing_hides_in_the_path_of_an_ask() {
     }
 }
 
+/// A diff is drawn by the client, which may show nothing of them.
+#[tokio::test]
+async fn r8_4_an_ask_names_what_does_not_show_in_an_edit() {
+    let bench = Bench::new().rule("edit", "*", Verdict::Ask);
+    bench.put("/w/a", "one\u{a0}two\r\n");
+    for (new, named) in [("x\u{202e}y\u{200b}", Some("U+200B, U+202E")), ("x\u{a0}y\tz\n\u{e9}", None)] {
+        let input = json!({"filePath": "a", "oldString": "one", "newString": new});
+        answered(&bench, "edit", input, async |ask| {
+            let warning = named.map(|named| format!("; the new text holds characters that do not show: {named}"));
+            match warning {
+                Some(warning) => assert!(ask.ask.reason.ends_with(&warning), "{}", ask.ask.reason),
+                None => assert!(!ask.ask.reason.contains("do not show"), "{}", ask.ask.reason),
+            }
+            ask.select(OptionKind::RejectOnce, Some("no"));
+        })
+        .await;
+    }
+}
+
 // Order, ends, faults.
 
 /// The calls run beside each other, the first is asked, and answered when the others had all the time to overtake it.

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::RunnerDeps;
 use super::access::Need;
 use super::decide::{Decided, decide};
+use super::preview;
 use crate::ids::{AskId, CallId};
 use crate::ports::{Ask, AskOption, AskOutcome, BoxFuture, OptionKind, Preview};
 
@@ -127,11 +128,13 @@ fn compose(deps: &RunnerDeps, question: Question<'_>) -> (Ask, Options) {
     let join = |parts: Vec<&str>| parts.join("; ");
     let always = join(question.needs.iter().map(|(need, _)| need.always.as_str()).collect());
     let option = |id: &String, label: String, kind| AskOption { id: id.clone(), label, kind };
+    let warning = preview::warning(&question.preview);
+    let reasons = question.needs.iter().map(|(_, reason)| reason.as_str()).chain(warning.as_deref()).collect();
     let ask = Ask {
         id: AskId::next(ids),
         call: question.call.clone(),
         title: question.title.to_owned(),
-        reason: join(question.needs.iter().map(|(_, reason)| reason.as_str()).collect()),
+        reason: join(reasons),
         input: question.input.clone(),
         preview: question.preview,
         options: vec![

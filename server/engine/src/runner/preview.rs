@@ -1,11 +1,13 @@
 //! What the user is shown of a call, and whether two showings are the same by content. Draws nothing.
 
+use std::collections::BTreeSet;
+
 use copydesk_workspace::diff;
 use copydesk_workspace::edit::EditSet;
 use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 
-use crate::escape::escaped_line;
+use crate::escape::{self, escaped_line};
 use crate::message::FileDiff;
 use crate::ports::Preview;
 
@@ -21,6 +23,18 @@ pub(super) fn shown(preview: &Preview, paths: &[(AbsPath, AbsPath)]) -> Preview 
         }
         Preview::Edit(_) | Preview::Command { .. } | Preview::Access(_) => preview.clone(),
     }
+}
+
+/// What a diff would not show: invisible characters that an edit brings into a file, for the user (R8.4).
+pub(super) fn warning(preview: &Preview) -> Option<String> {
+    let hidden = |text: &Option<String>| text.as_deref().map(escape::hidden).unwrap_or_default();
+    let added: BTreeSet<char> =
+        diffs(preview).iter().flat_map(|diff| &hidden(&diff.after) - &hidden(&diff.before)).collect();
+    if added.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = added.into_iter().map(|c| format!("U+{:04X}", u32::from(c))).collect();
+    Some(format!("the new text holds characters that do not show: {}", names.join(", ")))
 }
 
 /// Edits are the same where they change the same lines into the same lines, at the place to which others have moved those since (C30): the same
