@@ -44,7 +44,8 @@ async fn run_lsp() -> std::io::Result<ExitCode> {
 
 async fn run_acp() -> std::io::Result<ExitCode> {
     let output = tokio::fs::File::from_std(process::take_stdout()?.into());
-    serve::acp(Box::new(tokio::io::stdin()), Box::new(output), Adapters::of_process().into_services()).await;
+    let services = Adapters::of_process().into_services();
+    serve::acp(Box::new(tokio::io::stdin()), Box::new(output), services, process::told_to_end()).await;
     Ok(ExitCode::SUCCESS)
 }
 

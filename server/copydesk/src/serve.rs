@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use copydesk_adapters::os::shell::OsShell;
 use copydesk_engine::engine::Engine;
-use copydesk_protocol::rpc::{self, CancelDialect, Framing, Options};
+use copydesk_protocol::rpc::{self, CancelDialect, Framing, Options, Peer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -35,16 +35,10 @@ pub async fn lsp(
     let made = face.clone();
     let (engine, shell) = (services.engine.clone(), services.shell.clone());
     let options = Options { framing: Framing::ContentLength, cancel: CancelDialect::Lsp };
-    let listening = Arc::new(OnceLock::new());
-    let started = listening.clone();
+    let listening: Listening = Arc::default();
+    let listens = listening.clone();
     let end = rpc::serve(reader, writer, options, move |peer| {
-        let ended = peer.clone();
-        let listens = tokio::spawn(async move {
-            told_to_end.await;
-            ended.end();
-        });
-        // Made once: the cell is empty.
-        let _ = started.set(AbortOnDropHandle::new(listens));
+        end_when(told_to_end, peer.clone(), &listens);
         made.get_or_init(|| Face::new(peer, &services)).clone()
     })
     .await;
@@ -56,17 +50,36 @@ pub async fn lsp(
     }
 }
 
-/// Serves a client of ACP until the connection ends, then ends what runs for it. ACP has no farewell: end of input is the orderly end.
+/// Serves a client of ACP until the connection ends or `told_to_end` resolves, then ends what runs for it. ACP has no farewell: end of input is the orderly end.
 pub async fn acp(
     reader: Box<dyn AsyncRead + Send + Unpin>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     services: Services,
+    told_to_end: impl Future<Output = ()> + Send + 'static,
 ) {
     let (engine, shell) = (services.engine.clone(), services.shell.clone());
     let options = Options { framing: Framing::Lines, cancel: CancelDialect::Acp };
-    let end = rpc::serve(reader, writer, options, move |peer| acp::Face::new(peer, &services)).await;
+    let listening: Listening = Arc::default();
+    let listens = listening.clone();
+    let end = rpc::serve(reader, writer, options, move |peer| {
+        end_when(told_to_end, peer.clone(), &listens);
+        acp::Face::new(peer, &services)
+    })
+    .await;
     tracing::info!(?end, "the connection has ended");
     wind_down(&engine, &shell).await;
+}
+
+/// The task that waits to be told to end; it ends with its owner.
+type Listening = Arc<OnceLock<AbortOnDropHandle<()>>>;
+
+fn end_when(told_to_end: impl Future<Output = ()> + Send + 'static, peer: Peer, listening: &Listening) {
+    let listens = tokio::spawn(async move {
+        told_to_end.await;
+        peer.end();
+    });
+    // Called once a connection: the cell is empty.
+    let _ = listening.set(AbortOnDropHandle::new(listens));
 }
 
 async fn wind_down(engine: &Engine, shell: &OsShell) {

@@ -44,6 +44,21 @@ async fn r22_6_signals_end_the_daemon_with_what_it_has_started() {
 }
 
 #[tokio::test]
+async fn r22_6_a_signal_is_an_orderly_end_for_a_plain_acp_client() {
+    use tokio::io::AsyncWriteExt;
+    let home = Home::new();
+    let mut child = home.command(&["acp"]).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nobody/knows\"}\n").await.unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).await.unwrap();
+    let kill = std::process::Command::new("kill").arg(child.id().unwrap().to_string()).status().unwrap();
+    assert!(kill.success());
+    let status = tokio::time::timeout(Duration::from_secs(2), child.wait()).await.unwrap().unwrap();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[tokio::test]
 async fn r22_6_a_client_that_reads_nothing_cannot_hold_the_daemon() {
     use tokio::io::AsyncWriteExt;
     let gate = Gate::new();
