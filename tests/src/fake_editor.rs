@@ -3,6 +3,7 @@
 //!
 //! Messages are accounted for when the test awaits or takes them, when a script answers them, or when the test disregards their method.
 
+mod capabilities;
 mod document;
 mod state;
 mod wire;
@@ -474,36 +475,6 @@ impl Drop for FakeEditor {
         if !self.finished && !std::thread::panicking() {
             panic!("a test ends with `finish().await`, which looks at what was not accounted for");
         }
-    }
-}
-
-impl Capabilities {
-    fn params(&self) -> Value {
-        let names: Vec<&str> = self.encodings.iter().map(|encoding| encoding.name()).collect();
-        let mut capabilities = json!({
-            "workspace": {
-                "applyEdit": true,
-                "workspaceEdit": { "documentChanges": true },
-                "workspaceFolders": true,
-                "configuration": true,
-            },
-            "textDocument": { "synchronization": { "didSave": true } },
-            "window": { "workDoneProgress": self.progress },
-        });
-        if !names.is_empty() {
-            capabilities["general"] = json!({ "positionEncodings": names });
-        }
-        if !self.opt_in.is_null() {
-            capabilities["experimental"] = json!({ "copydesk": self.opt_in });
-        }
-        let folders: Vec<Value> = self.folders.iter().map(|uri| json!({ "uri": uri, "name": "project" })).collect();
-        json!({
-            "processId": self.process,
-            "clientInfo": { "name": "fake editor" },
-            "rootUri": self.folders.first(),
-            "workspaceFolders": if folders.is_empty() { Value::Null } else { Value::Array(folders) },
-            "capabilities": capabilities,
-        })
     }
 }
 
