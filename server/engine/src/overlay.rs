@@ -14,7 +14,7 @@ use copydesk_workspace::path::DocKey;
 use copydesk_workspace::position::PositionEncoding;
 use tokio::sync::watch;
 
-use crate::view::Locks;
+use crate::view::{KnownTexts, Locks};
 
 pub struct Overlay {
     state: Mutex<State>,
@@ -22,6 +22,8 @@ pub struct Overlay {
     changed: watch::Sender<u64>,
     /// One writer a file, over all sessions of the connection (R6.5).
     pub(crate) locks: Locks,
+    /// What the files that the editor is asked for had in them.
+    pub(crate) texts: KnownTexts,
 }
 
 /// An announced edit, until the editor has shown it.
@@ -85,7 +87,12 @@ impl Default for Overlay {
 
 impl Overlay {
     pub fn new() -> Self {
-        Self { state: Mutex::default(), changed: watch::Sender::new(0), locks: Locks::default() }
+        Self {
+            state: Mutex::default(),
+            changed: watch::Sender::new(0),
+            locks: Locks::default(),
+            texts: KnownTexts::default(),
+        }
     }
 
     pub fn open(&self, document: Document) {

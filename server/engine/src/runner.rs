@@ -332,7 +332,9 @@ impl Runner {
 
     fn context(&self, scope: crate::view::Scope, call: &CallId, progress: Progress) -> ToolContext {
         let RunnerDeps { connection, ports, .. } = &self.deps;
-        let view = View::new(Arc::clone(&ports.files), Arc::clone(&connection.editor), Arc::clone(&connection.overlay));
+        let Connection { editor, overlay, .. } = connection;
+        let session = self.deps.session.clone();
+        let view = View::new(Arc::clone(&ports.files), Arc::clone(editor), Arc::clone(overlay), session);
         ToolContext {
             facts: Arc::clone(&self.deps.facts),
             view: view.narrowed(scope),

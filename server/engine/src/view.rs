@@ -1,11 +1,13 @@
 //! Text as the agent sees it, and the one way to change it: open documents over the disk (R6.1), edits through the editor or an atomic write (R6.2).
 
 mod apply;
+mod held;
 mod known;
 mod locks;
 mod open;
 mod revert;
 mod scope;
+mod through;
 
 use std::sync::Arc;
 
@@ -17,10 +19,13 @@ use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
 use ropey::Rope;
 
+use crate::ids::SessionId;
 use crate::overlay::Overlay;
 use crate::ports::{Editor, Files};
 use crate::tool::ToolError;
 
+pub use held::Held;
+pub(crate) use held::KnownTexts;
 pub(crate) use locks::Locks;
 pub(crate) use scope::{Granted, Scope};
 
@@ -36,6 +41,8 @@ pub struct View {
     pub(crate) files: Arc<dyn Files>,
     pub(crate) editor: Arc<dyn Editor>,
     pub(crate) overlay: Arc<Overlay>,
+    /// In whose name the editor is asked.
+    session: SessionId,
     scope: Arc<Scope>,
 }
 
@@ -51,8 +58,21 @@ pub struct Snapshot {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    Open { uri: String, version: i32 },
-    Disk { encoding: TextEncoding, bytes: ContentHash },
+    Open {
+        uri: String,
+        version: i32,
+    },
+    Disk {
+        encoding: TextEncoding,
+        bytes: ContentHash,
+    },
+    /// The editor was asked for its text. `disk` is the file's state, `None` where there is no file; `is_unsaved` where the snapshot is the editor's text and
+    /// not the file's.
+    Held {
+        held: Held,
+        disk: Option<(TextEncoding, ContentHash)>,
+        is_unsaved: bool,
+    },
 }
 
 impl Snapshot {
@@ -60,7 +80,16 @@ impl Snapshot {
     pub fn open(&self) -> Option<(String, i32)> {
         match &self.source {
             Source::Open { uri, version } => Some((uri.clone(), *version)),
-            Source::Disk { .. } => None,
+            Source::Disk { .. } | Source::Held { .. } => None,
+        }
+    }
+
+    /// Whether it is the editor's text, saved or not.
+    pub fn is_editors(&self) -> bool {
+        match self.source {
+            Source::Open { .. } => true,
+            Source::Held { is_unsaved, .. } => is_unsaved,
+            Source::Disk { .. } => false,
         }
     }
 }
@@ -106,20 +135,20 @@ impl From<ViewError> for ToolError {
 
 impl View {
     /// Of everything; `narrowed` takes away.
-    pub fn new(files: Arc<dyn Files>, editor: Arc<dyn Editor>, overlay: Arc<Overlay>) -> Self {
-        Self { files, editor, overlay, scope: Arc::new(Scope::All) }
+    pub fn new(files: Arc<dyn Files>, editor: Arc<dyn Editor>, overlay: Arc<Overlay>, session: SessionId) -> Self {
+        Self { files, editor, overlay, session, scope: Arc::new(Scope::All) }
     }
 
     pub(crate) fn narrowed(&self, scope: Scope) -> Self {
         Self { scope: Arc::new(scope), ..self.clone() }
     }
 
-    /// The editor's text where the document is open, else the file's.
+    /// The editor's text where the document is open or the editor has unsaved text of it, else the file's.
     pub async fn snapshot(&self, path: &AbsPath) -> Result<Snapshot, ViewError> {
         let key = self.key(path).await?;
         match self.overlay.get(&key) {
             Some(document) => Ok(of_document(path, document)),
-            None => self.of_disk(path, key).await,
+            None => self.of_editor_or_disk(path, key).await,
         }
     }
 
@@ -191,3 +220,8 @@ fn of_document(path: &AbsPath, document: Document) -> Snapshot {
 #[path = "view_tests.rs"]
 #[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;
+
+#[cfg(test)]
+#[path = "view_held_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod held_tests;

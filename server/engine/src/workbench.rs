@@ -24,7 +24,7 @@ use crate::permission::{Origin, Rule, Verdict, agent_rules, base_rules};
 use crate::ports::{
     ApplyRequest, BoxFuture, CapturedOutput, CommandEnd, Connection, Diagnostics, DiagnosticsReport, DiagnosticsTarget,
     Editor, EditorError, FileChange, Files, Ports, ReloadReport, Shell, ShellCommand, ShellError, ShellOutcome,
-    Unsaved,
+    TextAccess, Unsaved,
 };
 use crate::registry::Registry;
 use crate::runner::{Call, CallOutcome, Grants, Runner, RunnerDeps, Seen};
@@ -49,6 +49,20 @@ pub(crate) enum Act {
     ApplyAnd(Box<dyn FnOnce() + Send>),
 }
 
+/// What an editor that tells of no documents does with the text of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taking {
+    /// Into the buffer, if there is one, and the file.
+    Saves,
+    /// Into the buffer alone.
+    Keeps,
+    Refuses,
+    /// Says yes and does nothing.
+    Lies,
+    /// Saves it with this text in front.
+    Formats(&'static str),
+}
+
 /// Inserts a text at a byte of a file's document.
 #[derive(Debug, Clone)]
 pub(crate) struct Typing {
@@ -64,6 +78,11 @@ pub(crate) struct BenchEditor {
     requests: Mutex<Vec<ApplyRequest>>,
     saves: Mutex<Vec<String>>,
     told: Mutex<Vec<FileChange>>,
+    pub(crate) texts: Mutex<TextAccess>,
+    /// Buffers of files that it tells nobody of; what has none is read from the disk.
+    buffers: Mutex<BTreeMap<AbsPath, String>>,
+    taking: Mutex<Taking>,
+    written: Mutex<Vec<(AbsPath, String)>>,
 }
 
 impl BenchEditor {
@@ -81,6 +100,43 @@ impl BenchEditor {
 
     pub(crate) fn told(&self) -> Vec<FileChange> {
         lock(&self.told).clone()
+    }
+
+    /// It is asked for texts, and takes them like this.
+    pub(crate) fn serves_texts(&self, access: TextAccess, taking: Taking) {
+        *lock(&self.texts) = access;
+        *lock(&self.taking) = taking;
+    }
+
+    pub(crate) fn put_buffer(&self, file: &str, text: &str) {
+        lock(&self.buffers).insert(path(file), text.to_owned());
+    }
+
+    pub(crate) fn held_text(&self, file: &str) -> Option<String> {
+        lock(&self.buffers).get(&path(file)).cloned()
+    }
+
+    /// Texts that it was given.
+    pub(crate) fn written(&self) -> Vec<(AbsPath, String)> {
+        lock(&self.written).clone()
+    }
+
+    fn take(&self, file: &AbsPath, text: String) -> Result<(), EditorError> {
+        lock(&self.written).push((file.clone(), text.clone()));
+        let taking = *lock(&self.taking);
+        let text = match taking {
+            Taking::Refuses => return Err(EditorError::Refused { reason: Some("not mine".to_owned()) }),
+            Taking::Lies => return Ok(()),
+            Taking::Saves | Taking::Keeps => text,
+            Taking::Formats(front) => format!("{front}{text}"),
+        };
+        if let Some(buffer) = lock(&self.buffers).get_mut(file) {
+            *buffer = text.clone();
+        }
+        if taking != Taking::Keeps {
+            self.disk.put(file, text);
+        }
+        Ok(())
     }
 
     /// The user types.
@@ -171,6 +227,21 @@ impl Editor for BenchEditor {
             lock(&self.told).extend(changes);
             report
         })
+    }
+
+    fn texts(&self) -> TextAccess {
+        *lock(&self.texts)
+    }
+
+    fn read_text(&self, _: &SessionId, path: &AbsPath) -> BoxFuture<'_, Result<String, EditorError>> {
+        let held = lock(&self.buffers).get(path).cloned();
+        let text = held.or_else(|| String::from_utf8(self.disk.read(path).ok()?).ok());
+        Box::pin(async move { text.ok_or(EditorError::Refused { reason: Some("no such file".to_owned()) }) })
+    }
+
+    fn write_text(&self, _: &SessionId, path: &AbsPath, text: String) -> BoxFuture<'_, Result<(), EditorError>> {
+        let taken = self.take(path, text);
+        Box::pin(async move { taken })
     }
 
     fn edits_are_free(&self) -> bool {
@@ -297,6 +368,10 @@ impl Bench {
             requests: Mutex::default(),
             saves: Mutex::default(),
             told: Mutex::default(),
+            texts: Mutex::default(),
+            buffers: Mutex::default(),
+            taking: Mutex::new(Taking::Saves),
+            written: Mutex::default(),
         });
         let facts = Facts {
             folder: path("/w"),
@@ -389,7 +464,7 @@ impl Bench {
     }
 
     pub(crate) fn view(&self) -> View {
-        View::new(self.files.clone(), self.editor.clone(), self.overlay.clone())
+        View::new(self.files.clone(), self.editor.clone(), self.overlay.clone(), SessionId::new("ses_1"))
     }
 
     pub(crate) fn runner(&self) -> Runner {

@@ -90,10 +90,7 @@ fn of_file(snapshot: &Snapshot, wanted: &Wanted) -> Result<ToolOutput, ToolError
     let text = snapshot.text.to_string();
     let shown =
         lines::show(&text, wanted.window).map_err(|behind| ToolError::Tell(format!("{} {behind}", wanted.path)))?;
-    let open = match snapshot.open() {
-        Some(_) => " This is the editor's text, saved or not.",
-        None => "",
-    };
+    let open = if snapshot.is_editors() { " This is the editor's text, saved or not." } else { "" };
     let text = format!(
         "<path>{}</path>\n<type>file</type>\n<content>\n{}</content>\n{}{open}",
         wanted.path, shown.body, shown.footer

@@ -11,6 +11,7 @@ use ropey::Rope;
 use tokio_util::sync::CancellationToken;
 
 use super::open::{OpenEdit, OpenFailure};
+use super::through::{Route, Through};
 use super::{Applied, FileEdit, Snapshot, Source, View, ViewError};
 use crate::tool::{CommitError, ToolError};
 
@@ -21,16 +22,18 @@ pub(super) struct DiskEdit {
     pub(super) key: DocKey,
     /// `None` for a new file.
     pub(super) before: Option<OnDisk>,
-    after: Rope,
+    pub(super) after: Rope,
     pub(super) bytes: Vec<u8>,
     edits: EditSet,
+    pub(super) route: Route,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct OnDisk {
     pub(super) text: Rope,
     pub(super) encoding: TextEncoding,
-    bytes: ContentHash,
+    /// `None`: the text is the editor's alone.
+    bytes: Option<ContentHash>,
 }
 
 impl View {
@@ -63,10 +66,14 @@ impl View {
                 return Err(tell(&reason, &states, &disk));
             }
         };
-        for (index, edit) in disk.iter().enumerate() {
-            if let Err(error) = self.write(edit).await {
-                let (done, rest) = disk.split_at(index);
-                return Err(self.late_failure(error, &applied, done, rest, label).await);
+        for index in 0..disk.len() {
+            match self.write(&disk[index]).await {
+                Ok(Some(after)) => disk[index].after = after,
+                Ok(None) => {}
+                Err(error) => {
+                    let (done, rest) = disk.split_at(index);
+                    return Err(self.late_failure(error, &applied, done, rest, label).await);
+                }
             }
         }
         for edit in disk {
@@ -112,38 +119,92 @@ impl View {
                 Ok(Checked::Open(OpenEdit { path: base.path, key, uri, version, base: text, edits }))
             }
             (None, Source::Disk { encoding, bytes }) => {
-                let (encoding, bytes) = (*encoding, *bytes);
-                match self.files.read(key.path().clone()).await {
-                    Ok(now) if ContentHash::of(&now) == bytes => {}
-                    Ok(_) | Err(DiskError::NotFound(_)) => return Err(moved()),
-                    Err(error) => return Err(ToolError::Tell(error.to_string()).into()),
-                }
-                let after = edits.apply(&base.text).map_err(|error| ToolError::Tell(error.to_string()))?;
-                let new = encode(&after.to_string(), encoding);
-                let before = Some(OnDisk { text: base.text, encoding, bytes });
-                Ok(Checked::Disk(DiskEdit { path: base.path, key, before, after, bytes: new, edits }))
+                let disk = Some((*encoding, *bytes));
+                self.check_on_disk(&base.path, &key, disk).await?;
+                // An editor that only takes texts is asked to take those that it can hold.
+                let access = self.editor.texts();
+                let route = if access.writes && !access.reads && *encoding == TextEncoding::Utf8 {
+                    Route::Editor(Through::plainly(key.path().clone()))
+                } else {
+                    Route::Disk
+                };
+                disk_edit(base, key, edits, disk, route)
             }
-            (Some(_), Source::Open { .. } | Source::Disk { .. }) | (None, Source::Open { .. }) => Err(moved()),
+            (None, Source::Held { held, disk, is_unsaved }) => {
+                let (held, disk) = (held.clone(), *disk);
+                self.check_on_disk(&base.path, &key, disk).await?;
+                if self.held(&base.path, &key).await.as_ref() != Some(&held) {
+                    return Err(moved());
+                }
+                let route = match self.editor.texts().writes {
+                    true => Route::Editor(Through::like(held, &base.text)),
+                    // A clean buffer is read again by its editor.
+                    false if !is_unsaved => Route::Disk,
+                    false => {
+                        let text = "has unsaved text in the editor, which can only be changed there. Nothing was changed; ask the user to save it, then read it and repeat the call";
+                        return Err(ToolError::Tell(format!("{} {text}", base.path)).into());
+                    }
+                };
+                disk_edit(base, key, edits, disk, route)
+            }
+            (Some(_), Source::Open { .. } | Source::Disk { .. } | Source::Held { .. })
+            | (None, Source::Open { .. }) => Err(moved()),
         }
+    }
+
+    async fn check_on_disk(
+        &self,
+        path: &AbsPath,
+        key: &DocKey,
+        expected: Option<(TextEncoding, ContentHash)>,
+    ) -> Result<(), CommitError> {
+        let now = match self.files.read(key.path().clone()).await {
+            Ok(now) => Some(ContentHash::of(&now)),
+            Err(DiskError::NotFound(_)) => None,
+            Err(error) => return Err(ToolError::Tell(error.to_string()).into()),
+        };
+        if now == expected.map(|(_, bytes)| bytes) {
+            return Ok(());
+        }
+        Err(CommitError::BaseMoved(format!("{path} was changed by somebody else")))
     }
 
     async fn check_create(&self, path: AbsPath, text: String) -> Result<DiskEdit, CommitError> {
         let key = self.key(&path).await.map_err(ToolError::from)?;
-        let exists = self.overlay.get(&key).is_some() || self.files.stat(key.path().clone()).await.is_ok();
+        let access = self.editor.texts();
+        let exists = self.overlay.get(&key).is_some()
+            || self.files.stat(key.path().clone()).await.is_ok()
+            || access.reads && self.held(&path, &key).await.is_some_and(|held| !held.text.is_empty());
         if exists {
             return Err(CommitError::BaseMoved(format!("{path} exists by now")));
         }
         let (text, encoding) = of_new_file(&text);
         let after = Rope::from(text);
         let edits = EditSet::between(&Rope::new(), &after);
-        Ok(DiskEdit { path, key, before: None, after, bytes: encode(text, encoding), edits })
+        let route = if access.writes && encoding == TextEncoding::Utf8 {
+            Route::Editor(Through::plainly(key.path().clone()))
+        } else {
+            Route::Disk
+        };
+        Ok(DiskEdit { path, key, before: None, after, bytes: encode(text, encoding), edits, route })
     }
 
-    async fn write(&self, edit: &DiskEdit) -> Result<(), DiskError> {
+    /// The text afterwards, where it may be another one than was written.
+    async fn write(&self, edit: &DiskEdit) -> Result<Option<Rope>, DiskError> {
         if self.overlay.get(&edit.key).is_some() {
             return Err(DiskError::Changed(edit.path.clone()));
         }
-        self.files.write_real(edit.key.path().clone(), edit.bytes.clone(), edit.expected()).await
+        if let Route::Editor(through) = &edit.route {
+            match self.write_through(edit, through).await {
+                // The editor may take no files from outside of its project; where there is none, nothing of its can be lost.
+                Err(error) if edit.before.is_none() => {
+                    tracing::debug!(%error, "a new file is written without the editor");
+                }
+                written => return written.map(Some),
+            }
+        }
+        self.files.write_real(edit.key.path().clone(), edit.bytes.clone(), edit.expected()).await?;
+        Ok(None)
     }
 
     async fn late_failure(
@@ -172,6 +233,21 @@ impl View {
     }
 }
 
+/// `disk`: how the base stands on the disk, `None` where it does not.
+fn disk_edit(
+    base: Snapshot,
+    key: DocKey,
+    edits: EditSet,
+    disk: Option<(TextEncoding, ContentHash)>,
+    route: Route,
+) -> Result<Checked, CommitError> {
+    let after = edits.apply(&base.text).map_err(|error| ToolError::Tell(error.to_string()))?;
+    let (encoding, bytes) = disk.map_or((TextEncoding::Utf8, None), |(encoding, bytes)| (encoding, Some(bytes)));
+    let new = encode(&after.to_string(), encoding);
+    let before = Some(OnDisk { text: base.text, encoding, bytes });
+    Ok(Checked::Disk(DiskEdit { path: base.path, key, before, after, bytes: new, edits, route }))
+}
+
 enum Checked {
     Open(OpenEdit),
     Disk(DiskEdit),
@@ -180,8 +256,8 @@ enum Checked {
 impl DiskEdit {
     fn expected(&self) -> Expected {
         match &self.before {
-            Some(before) => Expected::Bytes(before.bytes),
-            None => Expected::Absent,
+            Some(OnDisk { bytes: Some(bytes), .. }) => Expected::Bytes(*bytes),
+            Some(OnDisk { bytes: None, .. }) | None => Expected::Absent,
         }
     }
 

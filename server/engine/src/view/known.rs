@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use copydesk_workspace::document::Document;
 use copydesk_workspace::encoding;
 use copydesk_workspace::hash::ContentHash;
-use copydesk_workspace::path::AbsPath;
+use copydesk_workspace::path::{AbsPath, DocKey};
 use futures::StreamExt;
 
 use super::View;
@@ -68,15 +68,20 @@ impl View {
 
     async fn hashes(&self, paths: BTreeSet<AbsPath>) -> BTreeMap<AbsPath, Option<ContentHash>> {
         let hash = |path: AbsPath| async move {
-            let bytes = self.files.read(path.clone()).await;
-            (path, bytes.ok().map(|bytes| ContentHash::of(&bytes)))
+            let bytes = self.files.read(path.clone()).await.ok();
+            if self.editor.texts().reads
+                && let Some(Ok((text, _))) = bytes.as_deref().map(encoding::decode)
+            {
+                self.overlay.texts.saw_on_disk(&DocKey::from_real_path(path.clone()), &text);
+            }
+            (path, bytes.map(|bytes| ContentHash::of(&bytes)))
         };
         futures::stream::iter(paths).map(hash).buffer_unordered(AT_ONCE).collect().await
     }
 
     /// An editor that reads a buffer again tells its text, not that it is saved.
     async fn clean_if_shown(&self, real: &AbsPath) {
-        let key = copydesk_workspace::path::DocKey::from_real_path(real.clone());
+        let key = DocKey::from_real_path(real.clone());
         let Some(document) = self.overlay.get(&key) else { return };
         let Ok(bytes) = self.files.read(real.clone()).await else { return };
         let on_disk = encoding::decode(&bytes).map(|(text, _)| ContentHash::of(text.as_bytes()));

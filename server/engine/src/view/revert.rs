@@ -8,6 +8,7 @@ use copydesk_workspace::hash::ContentHash;
 use super::View;
 use super::apply::DiskEdit;
 use super::open::{OpenEdit, Shown};
+use super::through::Route;
 
 impl View {
     /// A line a file, the latest first.
@@ -23,6 +24,9 @@ impl View {
     }
 
     async fn revert_disk(&self, edit: &DiskEdit) -> Result<(), String> {
+        if let Route::Editor(through) = &edit.route {
+            return self.revert_through(edit, through).await;
+        }
         let ours = ContentHash::of(&edit.bytes);
         let path = edit.key.path().clone();
         let done = match &edit.before {
