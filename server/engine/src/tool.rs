@@ -125,7 +125,7 @@ pub struct ToolContext {
     /// Of the turn: side effects stop when it fires.
     pub cancel: CancellationToken,
     pub progress: Progress,
-    /// Names session and call: for the change log and the undo step of the editor.
+    /// Names session and call, for the change log.
     pub label: String,
     /// Variables that children must not see.
     pub hidden_vars: Vec<String>,

@@ -37,7 +37,7 @@ pub(super) struct OnDisk {
 }
 
 impl View {
-    /// Applies all of `edits` or none. `label` names the undo step, and the agent in the change log. An edit whose base has moved is not applied:
+    /// Applies all of `edits` or none. `label` names the agent in the change log. An edit whose base has moved is not applied:
     /// `BaseMoved`, to be prepared again. From the first write on `cancel` is not looked at: what is begun is brought to its end.
     pub async fn apply(
         &self,

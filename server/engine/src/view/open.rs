@@ -74,7 +74,7 @@ impl View {
     pub(super) async fn send(&self, batch: &[OpenEdit], label: &str) -> Result<Vec<Shown>, (Refusal, Vec<Shown>)> {
         let announced = Announced::new(&self.overlay, batch, label);
         let documents = batch.iter().map(OpenEdit::request).collect();
-        let request = ApplyRequest { label: label.to_owned(), documents };
+        let request = ApplyRequest { label: step_name(batch), documents };
         let apply = self.editor.apply(request);
         tokio::pin!(apply);
         let answer = tokio::select! {
@@ -204,5 +204,13 @@ impl Drop for Announced<'_> {
         for id in &self.ids {
             self.overlay.forget(*id);
         }
+    }
+}
+
+/// What an editor lists the undo step as.
+fn step_name(batch: &[OpenEdit]) -> String {
+    match batch {
+        [edit] => format!("Copydesk: edit {}", edit.path.name()),
+        edits => format!("Copydesk: edit {} files", edits.len()),
     }
 }

@@ -29,7 +29,8 @@ async fn r6_2_r17_3_an_edit_goes_through_the_editor_and_tells_its_new_problems()
     assert_eq!(say(&editor, &session, "translate").await, "end_turn");
     assert_eq!(editor.document(&document).text, "one\nzwei\nthree\n");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\ntwo\n", "nothing is written behind the buffer");
-    assert_eq!(editor.applied().len(), 1);
+    let steps: Vec<_> = editor.applied().iter().map(|applied| applied.label.clone()).collect();
+    assert_eq!(steps, [Some("Copydesk: edit a.txt".to_owned())], "what the editor lists the undo step as");
     let result = &last_results(&model)[0];
     assert_holds(result, "New problems");
     assert_holds(result, "no number");
