@@ -5,5 +5,5 @@ pub mod disk;
 pub mod environment;
 pub mod files;
 mod folder;
-mod process_tree;
+pub(crate) mod process_tree;
 pub mod shell;

@@ -10,6 +10,7 @@ mod wire;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use copydesk_adapters::langservers::LanguageServerPool;
 use copydesk_adapters::os::shell::OsShell;
 use copydesk_engine::engine::Engine;
 use copydesk_engine::overlay::Overlay;
@@ -33,6 +34,8 @@ pub struct Services {
     pub engine: Arc<Engine>,
     /// Problems of documents for which the editor has none.
     pub checks: Arc<dyn Diagnostics>,
+    /// Their servers run until the end.
+    pub language_servers: Arc<LanguageServerPool>,
     /// Resolves the links in the names of opened documents.
     pub disk: Arc<dyn Disk>,
     /// Holds the processes that commands have left running, until the end.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use copydesk_adapters::langservers::LanguageServerPool;
 use copydesk_adapters::os::shell::OsShell;
 use copydesk_engine::engine::Engine;
 use copydesk_protocol::rpc::{self, CancelDialect, Framing, Options, Peer};
@@ -33,7 +34,7 @@ pub async fn lsp(
 ) -> Farewell {
     let face: Arc<OnceLock<Arc<Face>>> = Arc::default();
     let made = face.clone();
-    let (engine, shell) = (services.engine.clone(), services.shell.clone());
+    let (engine, shell, servers) = (services.engine.clone(), services.shell.clone(), services.language_servers.clone());
     let options = Options { framing: Framing::ContentLength, cancel: CancelDialect::Lsp };
     let listening: Listening = Arc::default();
     let listens = listening.clone();
@@ -43,7 +44,7 @@ pub async fn lsp(
     })
     .await;
     tracing::info!(?end, "the connection has ended");
-    wind_down(&engine, &shell).await;
+    wind_down(&engine, &shell, &servers).await;
     match face.get() {
         Some(face) if face.was_shut_down() => Farewell::Orderly,
         Some(_) | None => Farewell::Abrupt,
@@ -57,7 +58,7 @@ pub async fn acp(
     services: Services,
     told_to_end: impl Future<Output = ()> + Send + 'static,
 ) {
-    let (engine, shell) = (services.engine.clone(), services.shell.clone());
+    let (engine, shell, servers) = (services.engine.clone(), services.shell.clone(), services.language_servers.clone());
     let options = Options { framing: Framing::Lines, cancel: CancelDialect::Acp };
     let listening: Listening = Arc::default();
     let listens = listening.clone();
@@ -67,7 +68,7 @@ pub async fn acp(
     })
     .await;
     tracing::info!(?end, "the connection has ended");
-    wind_down(&engine, &shell).await;
+    wind_down(&engine, &shell, &servers).await;
 }
 
 /// The task that waits to be told to end; it ends with its owner.
@@ -82,10 +83,10 @@ fn end_when(told_to_end: impl Future<Output = ()> + Send + 'static, peer: Peer, 
     let _ = listening.set(AbortOnDropHandle::new(listens));
 }
 
-async fn wind_down(engine: &Engine, shell: &OsShell) {
+async fn wind_down(engine: &Engine, shell: &OsShell, servers: &LanguageServerPool) {
     let ended = async {
-        // Beside each other: both give processes a second from TERM to KILL.
-        tokio::join!(engine.shutdown(), shell.kill_survivors());
+        // Beside each other: they give processes a second from TERM to KILL.
+        tokio::join!(engine.shutdown(), shell.kill_survivors(), servers.shutdown());
     };
     if tokio::time::timeout(WIND_DOWN, ended).await.is_err() {
         tracing::warn!("running turns did not end in time and are abandoned");

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use copydesk_adapters::checks::check_command::CheckCommands;
+use copydesk_adapters::first_available::FirstAvailable;
+use copydesk_adapters::langservers::LanguageServerPool;
 use copydesk_adapters::os::disk::OsDisk;
 use copydesk_adapters::os::environment::{OsClock, OsEnvironment, OsIds, OsSecrets, Variables};
 use copydesk_adapters::os::files::DiskFiles;
@@ -21,6 +23,7 @@ pub struct Adapters {
     shell: Arc<OsShell>,
     disk: Arc<OsDisk>,
     checks: Arc<CheckCommands>,
+    language_servers: Arc<LanguageServerPool>,
 }
 
 impl Adapters {
@@ -45,11 +48,18 @@ impl Adapters {
             clock: Arc::new(OsClock),
             ids: Arc::new(OsIds::default()),
         };
-        Self { ports, shell, disk, checks: Arc::new(CheckCommands::new(variables)) }
+        let language_servers = Arc::new(LanguageServerPool::new(variables.clone()));
+        Self { ports, shell, disk, checks: Arc::new(CheckCommands::new(variables)), language_servers }
     }
 
     pub fn into_services(self) -> Services {
-        Services { engine: Engine::new(self.ports), checks: self.checks, disk: self.disk, shell: self.shell }
+        Services {
+            engine: Engine::new(self.ports),
+            checks: Arc::new(FirstAvailable(vec![self.language_servers.clone(), self.checks])),
+            language_servers: self.language_servers,
+            disk: self.disk,
+            shell: self.shell,
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use copydesk_workspace::path::AbsPath;
 
 use crate::agent::{self, Agent};
 use crate::message::ModelRef;
-use crate::ports::{ModelSettings, ProviderSettings};
+use crate::ports::{LanguageServers, ModelSettings, ProviderSettings};
 
 pub use load::load;
 pub use raw::config_schema;
@@ -47,6 +47,8 @@ pub struct Config {
     pub max_output_bytes: usize,
     /// opencode's `experimental.continue_loop_on_deny`.
     pub continue_on_reject: bool,
+    /// From the user's files alone.
+    pub language_servers: LanguageServers,
     /// Shown to the user when a session opens.
     pub problems: Vec<Problem>,
     /// Every variable whose value may be a key of a provider; hidden from children (R19.3).
@@ -102,6 +104,7 @@ impl Default for Config {
             max_output_lines: 2000,
             max_output_bytes: 51_200,
             continue_on_reject: false,
+            language_servers: LanguageServers::default(),
             problems: Vec::new(),
             key_variables: Vec::new(),
         }

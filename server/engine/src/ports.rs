@@ -12,7 +12,10 @@ mod store;
 use std::sync::Arc;
 
 pub use client::{Ask, AskOption, AskOutcome, Client, OptionKind, Preview};
-pub use diagnostics::{Diagnostic, DiagnosticSeverity, Diagnostics, DiagnosticsReport, DiagnosticsTarget};
+pub use diagnostics::{
+    Diagnostic, DiagnosticSeverity, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget,
+    LanguageServer, LanguageServers,
+};
 pub use editor::{
     ApplyRequest, DocumentEdit, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, TextAccess, Unsaved,
 };

@@ -17,7 +17,7 @@ use other_unix as system;
 use rustix::process::Signal;
 
 /// In the environment of every process of a command, with the command's own value.
-pub(super) const MARKER: &str = "COPYDESK_COMMAND";
+pub(crate) const MARKER: &str = "COPYDESK_COMMAND";
 
 /// From TERM to KILL.
 const GRACE: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ struct Process {
 /// On Linux the direct child adopts the orphans below it, so that none is lost while it lives. Once it has ended, a process is lost that has left
 /// the session and cleaned its environment before. On other systems the tree is the process group.
 #[derive(Debug)]
-pub(super) struct ProcessTree {
+pub(crate) struct ProcessTree {
     root: Process,
     marker: String,
     /// All that were ever seen: their later children are found by them.
@@ -48,25 +48,25 @@ pub(super) struct ProcessTree {
 
 impl ProcessTree {
     /// `child` has not been waited for, so that its number is its own.
-    pub(super) fn of_child(child: u32, marker: String) -> Option<Self> {
+    pub(crate) fn of_child(child: u32, marker: String) -> Option<Self> {
         let pid = i32::try_from(child).ok()?;
         let root = Process { pid, started: system::started(pid) };
         Some(Self { root, marker, known: BTreeSet::from([root]) })
     }
 
     /// Those that live. A process that only waits to be collected by its parent does not.
-    pub(super) fn count_living(&mut self) -> usize {
+    pub(crate) fn count_living(&mut self) -> usize {
         self.living().len()
     }
 
     /// TERM, a second of grace, KILL. Returns how many are left: none, unless the kernel holds them.
-    pub(super) fn end(&mut self) -> usize {
+    pub(crate) fn end(&mut self) -> usize {
         signal_all(&self.living(), Signal::TERM);
         if self.wait(GRACE) { 0 } else { self.kill() }
     }
 
     /// As `end`, without grace.
-    pub(super) fn kill(&mut self) -> usize {
+    pub(crate) fn kill(&mut self) -> usize {
         let start = Instant::now();
         loop {
             let living = self.living();
@@ -104,7 +104,7 @@ impl ProcessTree {
 }
 
 /// For the child between fork and exec: a session of its own, without controlling terminal.
-pub(super) fn detach() -> io::Result<()> {
+pub(crate) fn detach() -> io::Result<()> {
     rustix::process::setsid()?;
     system::adopt_orphans()
 }

@@ -1,21 +1,16 @@
-//! The engine's `Diagnostics` over the editor's own language servers, and the check commands where the editor has none.
+//! The engine's `Diagnostics` over the editor's own language servers; where the editor has none, those of the daemon speak.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_engine::ports::{
-    BoxFuture, Diagnostic, DiagnosticSeverity, Diagnostics, DiagnosticsReport, DiagnosticsTarget,
-};
+use copydesk_adapters::langservers::diagnostic::from_lsp;
+use copydesk_engine::ports::{BoxFuture, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget};
 use copydesk_protocol::additions::{
     DiagnosticsParams, DiagnosticsResult, DiagnosticsState, DocumentDiagnostics, DocumentVersion,
 };
 use copydesk_protocol::methods;
-use copydesk_workspace::position::offset_of;
-use serde_json::Value;
-use tower_lsp_server::ls_types;
 
 use super::client_state::ClientState;
-use super::wire;
 
 /// What the client may take beyond the wait that it was given.
 const GRACE: Duration = Duration::from_millis(250);
@@ -40,6 +35,11 @@ impl Diagnostics for EditorFirst {
             }
         })
     }
+
+    fn for_session(&self, scope: &DiagnosticsScope) -> Option<Arc<dyn Diagnostics>> {
+        let checks = self.checks.for_session(scope)?;
+        Some(Arc::new(Self { state: self.state.clone(), checks }))
+    }
 }
 
 impl EditorFirst {
@@ -58,32 +58,8 @@ impl EditorFirst {
         if found.version.is_some_and(|of| of < version) {
             return DiagnosticsReport::NotReady;
         }
-        let known = found.diagnostics.into_iter().filter_map(|value| self.diagnostic(target, value));
+        let encoding = self.state.encoding();
+        let known = found.diagnostics.into_iter().filter_map(|value| from_lsp(value, &target.text, encoding));
         DiagnosticsReport::Ready(known.collect())
-    }
-
-    /// `None` for what is no diagnostic of LSP.
-    fn diagnostic(&self, target: &DiagnosticsTarget, value: Value) -> Option<Diagnostic> {
-        let diagnostic: ls_types::Diagnostic = serde_json::from_value(value).ok()?;
-        let start = wire::position(diagnostic.range.start);
-        let at = target.text.byte_to_char(offset_of(&target.text, start, self.state.encoding()));
-        let line = target.text.char_to_line(at);
-        let code = diagnostic.code.map(|code| match code {
-            ls_types::NumberOrString::Number(number) => number.to_string(),
-            ls_types::NumberOrString::String(text) => text,
-        });
-        let source: Vec<_> = [diagnostic.source, code].into_iter().flatten().collect();
-        Some(Diagnostic {
-            line: line + 1,
-            column: at - target.text.line_to_char(line) + 1,
-            severity: match diagnostic.severity {
-                Some(ls_types::DiagnosticSeverity::WARNING) => DiagnosticSeverity::Warning,
-                Some(ls_types::DiagnosticSeverity::INFORMATION) => DiagnosticSeverity::Information,
-                Some(ls_types::DiagnosticSeverity::HINT) => DiagnosticSeverity::Hint,
-                _ => DiagnosticSeverity::Error,
-            },
-            message: diagnostic.message,
-            source: (!source.is_empty()).then(|| source.join(" ")),
-        })
     }
 }

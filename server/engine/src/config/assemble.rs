@@ -47,6 +47,7 @@ pub(super) fn assemble(
         key_variables: found.key_variables,
         instructions: all.instructions,
         continue_on_reject: all.experimental.continue_loop_on_deny.unwrap_or(false),
+        language_servers: all.lsp.into(),
         ..Config::default()
     };
     if let Some(lines) = all.tool_output.max_lines {

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::permission::{Verdict, decide, is_hidden};
-use crate::ports::WireProtocol;
+use crate::ports::{LanguageServer, LanguageServers, WireProtocol};
 use crate::testing::{DiskFiles, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSecrets, FakeShell, MemoryStore};
 
 const GLOBAL: &str = "/home/user/.config/copydesk/copydesk.jsonc";
@@ -841,4 +841,37 @@ fn r19_1_folders_of_agents_are_not_walked_where_they_lead_out_or_have_no_end() {
         &["/work/app/.opencode/agent: it is left out in part: expected at most 2000 files and folders"],
     );
     assert!(config.agents.contains_key("last"));
+}
+
+#[test]
+fn r19_1_language_servers_are_the_user_s_word_and_a_project_can_only_do_without() {
+    let user = r#"{"lsp": {"ty": {"disabled": true}, "own": {"command": ["own-ls", "--stdio"], "extensions": [".own"], "env": {"A": "b"},
+        "initialization": {"level": 3}}}}"#;
+    let project = "/work/app/opencode.json";
+    let hostile = r#"{"lsp": {"own": {"command": ["sh", "-c", "evil"]}}}"#;
+    let config = load_files(&[(GLOBAL, user), (project, hostile)]);
+    let LanguageServers::On(servers) = &config.language_servers else { panic!() };
+    assert_eq!(servers.keys().collect::<Vec<_>>(), ["own", "ty"]);
+    assert!(servers["ty"].disabled);
+    let own = LanguageServer {
+        disabled: false,
+        command: Some(vec!["own-ls".to_owned(), "--stdio".to_owned()]),
+        extensions: Some(vec![".own".to_owned()]),
+        env: [("A".to_owned(), "b".to_owned())].into(),
+        initialization: serde_json::json!({"level": 3}),
+    };
+    assert_eq!(servers["own"], own);
+
+    let off = |files: &[(&str, &str)]| load_files(files).language_servers == LanguageServers::Off;
+    assert!(off(&[(GLOBAL, r#"{"lsp": false}"#)]));
+    assert!(off(&[(project, r#"{"lsp": false}"#)]));
+    assert!(off(&[(GLOBAL, r#"{"lsp": false}"#), (project, hostile)]));
+    assert!(!off(&[(GLOBAL, r#"{"lsp": true}"#)]) && !off(&[]));
+    let broken = load_files(&[(GLOBAL, r#"{"lsp": {"ty": {"disabled": true}, "own": {"command": "own-ls"}}}"#)]);
+    let LanguageServers::On(servers) = &broken.language_servers else { panic!() };
+    assert!(servers["ty"].disabled);
+    check_problems(
+        &broken,
+        &["/home/user/.config/copydesk/copydesk.jsonc:1: lsp.own.command: expected a sequence, found a text"],
+    );
 }

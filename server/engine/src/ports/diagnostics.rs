@@ -1,15 +1,62 @@
 //! Problems that a language server or a check command finds. From the editor where it offers them.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 
 use super::BoxFuture;
+use crate::overlay::Overlay;
 
 pub trait Diagnostics: Send + Sync {
     /// The problems of the target as it now stands; waits no longer than `wait`. Problems of an older version are never given (R17.1).
     fn of(&self, target: DiagnosticsTarget, wait: Duration) -> BoxFuture<'_, DiagnosticsReport>;
+
+    /// The same for one session, which it is asked for from then on; `None` where sessions make no difference.
+    fn for_session(&self, _scope: &DiagnosticsScope) -> Option<Arc<dyn Diagnostics>> {
+        None
+    }
+}
+
+/// What a session lets language servers of the daemon's own do.
+#[derive(Clone)]
+pub struct DiagnosticsScope {
+    pub servers: LanguageServers,
+    /// A server's root is one of these, or a folder below one.
+    pub roots: Vec<AbsPath>,
+    /// Texts that are not in the files yet.
+    pub overlay: Arc<Overlay>,
+    /// Names of variables that children must not see, e.g. keys of providers.
+    pub hidden_vars: Vec<String>,
+}
+
+/// The user's word on language servers of the daemon's own. Never a project's: they are programs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LanguageServers {
+    Off,
+    /// The well-known ones whose programs are found, changed and added to by name.
+    On(BTreeMap<String, LanguageServer>),
+}
+
+impl Default for LanguageServers {
+    fn default() -> Self {
+        Self::On(BTreeMap::new())
+    }
+}
+
+/// Absent fields: what is well known of the server of that name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LanguageServer {
+    pub disabled: bool,
+    /// The program and its arguments.
+    pub command: Option<Vec<String>>,
+    /// With or without a leading dot.
+    pub extensions: Option<Vec<String>>,
+    pub env: BTreeMap<String, String>,
+    /// Sent as `initializationOptions`, and as the answer to `workspace/configuration`.
+    pub initialization: serde_json::Value,
 }
 
 #[derive(Debug, Clone)]

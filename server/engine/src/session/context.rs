@@ -9,7 +9,7 @@ use crate::config::{Config, ConfiguredModel};
 use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
 use crate::message::{Entry, ModelRef, ToolStatus};
-use crate::ports::{Connection, Ports};
+use crate::ports::{Connection, DiagnosticsScope, Ports};
 use crate::registry::Registry;
 use crate::runner::{Grants, Seen};
 use crate::tool::Facts;
@@ -60,7 +60,16 @@ struct Chosen {
 
 impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { id, facts, is_git, ports, connection, config, registry, entries, damaged } = parts;
+        let Parts { id, facts, is_git, ports, mut connection, config, registry, entries, damaged } = parts;
+        let scope = DiagnosticsScope {
+            servers: config.language_servers.clone(),
+            roots: facts.roots.clone(),
+            overlay: Arc::clone(&connection.overlay),
+            hidden_vars: config.key_variables.clone(),
+        };
+        if let Some(diagnostics) = connection.diagnostics.for_session(&scope) {
+            connection.diagnostics = diagnostics;
+        }
         let mut chosen = Chosen::default();
         let mut results = Vec::new();
         for entry in &entries {

@@ -191,12 +191,12 @@ impl Connection {
             Frame::TooLarge => {
                 let error =
                     RpcError::invalid_request(format!("the message is longer than {MAX_BODY} bytes and was skipped"));
-                return self.requests.answer_at_once(&RequestId::Null, Err(error));
+                return self.refuse(&RequestId::Null, error);
             }
             Frame::Garbage | Frame::Lost if after_malformed => return,
             Frame::Garbage | Frame::Lost => {
                 let error = RpcError::parse_error("there is no header `Content-Length`; skipped up to the next one");
-                return self.requests.answer_at_once(&RequestId::Null, Err(error));
+                return self.refuse(&RequestId::Null, error);
             }
         };
         match message::parse(&body) {
@@ -206,10 +206,17 @@ impl Connection {
             Incoming::Invalid { id, error } => {
                 tracing::warn!(%id, %error, "a message cannot be served");
                 self.malformed = error.code == RpcError::PARSE_ERROR;
-                self.requests.answer_at_once(&id, Err(error));
+                self.refuse(&id, error);
             }
             Incoming::Ignored { reason } => tracing::warn!(reason, "a notification is ignored"),
         }
+    }
+
+    fn refuse(&self, id: &RequestId, error: RpcError) {
+        if *id == RequestId::Null && !self.handler.answers_malformed() {
+            return tracing::debug!(%error, "skipped");
+        }
+        self.requests.answer_at_once(id, Err(error));
     }
 
     fn notification(&self, method: String, params: Value) {

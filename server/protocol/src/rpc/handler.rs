@@ -16,6 +16,11 @@ pub trait Handler: Send + Sync + 'static {
 
     /// Is done with what must be seen by later requests when it returns. Unknown ones are ignored.
     fn notification(&self, notification: Notification);
+
+    /// Whether what is no message is answered by an error without an id, as a server does. A client skips what its server prints by mistake (R11.3).
+    fn answers_malformed(&self) -> bool {
+        true
+    }
 }
 
 #[derive(Debug, Clone)]

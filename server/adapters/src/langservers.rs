@@ -1,0 +1,11 @@
+//! Language servers of the daemon's own, for the problems of files where no editor offers any (R17). No face knows them; they edit nothing.
+
+mod client;
+pub mod diagnostic;
+mod known;
+mod pool;
+mod process;
+mod server;
+mod servers;
+
+pub use pool::LanguageServerPool;

@@ -1,0 +1,234 @@
+//! The client's side of LSP, as far as diagnostics need it: the life cycle, documents, push and pull. Which server, and what its process does, is not known here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_protocol::rpc::{CallError, Closed, Handler, Notification, Peer, Reply, Request, RpcError};
+use copydesk_workspace::path::AbsPath;
+use copydesk_workspace::position::PositionEncoding;
+use copydesk_workspace::uri::{path_from_uri, uri_from_path};
+use ropey::Rope;
+use serde_json::{Value, json};
+
+use super::known::Known;
+
+/// LSP's codes for a question that the server has dropped: it may be asked again.
+const SERVER_CANCELLED: i64 = -32802;
+const CONTENT_MODIFIED: i64 = -32801;
+/// Before it is asked again.
+const ASK_AGAIN: Duration = Duration::from_millis(50);
+const MOST_QUESTIONS: usize = 20;
+/// A server that does not answer `shutdown` is ended otherwise.
+const SHUTDOWN: Duration = Duration::from_millis(300);
+
+/// A server that has been initialized.
+pub(super) struct LspClient {
+    peer: Peer,
+    known: Arc<Known>,
+    /// Counted over all documents, so that a document that is opened again never has an old version.
+    version: i32,
+}
+
+/// A document as the server is to have it.
+#[derive(Debug, Clone)]
+pub(super) struct Text {
+    pub(super) path: AbsPath,
+    pub(super) language: String,
+    pub(super) text: Rope,
+}
+
+impl LspClient {
+    /// Waits as long as the server takes.
+    pub(super) async fn initialize(
+        peer: Peer,
+        known: Arc<Known>,
+        root: &AbsPath,
+        options: &Value,
+    ) -> Result<Self, CallError> {
+        let uri = uri_from_path(root);
+        let mut params = json!({
+            "processId": std::process::id(),
+            "clientInfo": { "name": "copydesk", "version": env!("CARGO_PKG_VERSION") },
+            "rootUri": uri,
+            "workspaceFolders": [folder(root)],
+            "capabilities": {
+                "general": { "positionEncodings": ["utf-8", "utf-16", "utf-32"] },
+                "textDocument": {
+                    "synchronization": { "dynamicRegistration": false },
+                    "publishDiagnostics": { "versionSupport": true },
+                    "diagnostic": { "dynamicRegistration": true, "relatedDocumentSupport": false },
+                },
+                "window": { "workDoneProgress": true },
+                "workspace": {
+                    "configuration": true,
+                    "workspaceFolders": true,
+                    "didChangeWatchedFiles": { "dynamicRegistration": true },
+                    "diagnostics": { "refreshSupport": true },
+                },
+            },
+        });
+        if !options.is_null() {
+            params["initializationOptions"] = options.clone();
+        }
+        let answer = peer.request("initialize", params).await?;
+        let capabilities = &answer["capabilities"];
+        let encoding = match capabilities["positionEncoding"].as_str() {
+            Some("utf-8") => PositionEncoding::Utf8,
+            Some("utf-32") => PositionEncoding::Utf32,
+            _ => PositionEncoding::Utf16,
+        };
+        known.initialized(encoding, capabilities["diagnosticProvider"].is_object());
+        peer.notify("initialized", json!({})).await.map_err(|Closed| CallError::Closed)?;
+        Ok(Self { peer, known, version: 0 })
+    }
+
+    /// The server has these texts and no others from now on; of all other files it reads what is on the disk.
+    pub(super) async fn sync(&mut self, wanted: Vec<Text>) -> Result<(), Closed> {
+        for path in self.known.paths() {
+            if wanted.iter().all(|text| text.path != path) {
+                let uri = uri_from_path(&path);
+                self.known.closed(&path);
+                self.peer.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri } })).await?;
+                // What it read of the file at an earlier time may be out of date.
+                let changes = json!({ "changes": [{ "uri": uri, "type": 2 }] });
+                self.peer.notify("workspace/didChangeWatchedFiles", changes).await?;
+            }
+        }
+        for text in wanted {
+            self.tell(text).await?;
+        }
+        Ok(())
+    }
+
+    async fn tell(&mut self, Text { path, language, text }: Text) -> Result<(), Closed> {
+        let uri = uri_from_path(&path);
+        let before = self.known.text(&path);
+        if before.as_ref().is_some_and(|(_, before)| *before == text) {
+            return Ok(());
+        }
+        self.version += 1;
+        let version = self.version;
+        self.known.told(path, version, text.clone());
+        let text = text.to_string();
+        if before.is_some() {
+            let changes = json!([{ "text": text }]);
+            let document = json!({ "uri": uri, "version": version });
+            let params = json!({ "textDocument": document, "contentChanges": changes });
+            self.peer.notify("textDocument/didChange", params).await
+        } else {
+            let document = json!({ "uri": uri, "languageId": language, "version": version, "text": text });
+            self.peer.notify("textDocument/didOpen", json!({ "textDocument": document })).await
+        }
+    }
+
+    /// Asks for the diagnostics of a document that it was told of, where the server is one that is asked. What it answers is known then.
+    pub(super) fn pull(&self, path: AbsPath) -> impl Future<Output = ()> + Send + 'static {
+        let (peer, known) = (self.peer.clone(), Arc::clone(&self.known));
+        async move {
+            let Some((version, _)) = known.text(&path).filter(|_| known.pulls()) else { return };
+            let params = json!({ "textDocument": { "uri": uri_from_path(&path) } });
+            for _ in 0..MOST_QUESTIONS {
+                match peer.request("textDocument/diagnostic", params.clone()).await {
+                    Ok(mut answer) => {
+                        let items = answer.get_mut("items").map(Value::take);
+                        if let Some(Value::Array(items)) = items {
+                            known.pulled(&path, version, items);
+                        }
+                        return;
+                    }
+                    Err(CallError::Remote(error)) if matches!(error.code, SERVER_CANCELLED | CONTENT_MODIFIED) => {
+                        if known.text(&path).is_none_or(|(now, _)| now != version) {
+                            return;
+                        }
+                        tokio::time::sleep(ASK_AGAIN).await;
+                    }
+                    Err(CallError::Remote(error)) => {
+                        tracing::debug!(%error, "the server gives no diagnostics when asked");
+                        if error.code == RpcError::METHOD_NOT_FOUND {
+                            known.set_pulls(false);
+                        }
+                        return;
+                    }
+                    Err(CallError::Closed) => return,
+                }
+            }
+        }
+    }
+
+    /// In order: `shutdown`, then `exit`, then the end of its input.
+    pub(super) async fn shut_down(self) {
+        if tokio::time::timeout(SHUTDOWN, self.peer.request("shutdown", Value::Null)).await.is_ok() {
+            // Closed: it is gone already.
+            let _ = self.peer.notify("exit", Value::Null).await;
+        }
+        self.peer.end();
+    }
+}
+
+/// What a server asks of us and tells us.
+pub(super) struct ServerMessages {
+    pub(super) known: Arc<Known>,
+    pub(super) root: AbsPath,
+    /// Answer to every `workspace/configuration`.
+    pub(super) settings: Value,
+}
+
+impl Handler for ServerMessages {
+    fn request(&self, request: Request) -> Reply {
+        Reply::Now(match request.method.as_str() {
+            "workspace/configuration" => {
+                let items = request.params["items"].as_array().map_or(&[] as &[Value], Vec::as_slice);
+                Ok(items.iter().map(|item| self.section(item)).collect())
+            }
+            "workspace/workspaceFolders" => Ok(json!([folder(&self.root)])),
+            "client/registerCapability" => {
+                if registers_diagnostics(&request.params["registrations"]) {
+                    self.known.set_pulls(true);
+                }
+                Ok(Value::Null)
+            }
+            "workspace/applyEdit" => Ok(json!({ "applied": false, "failureReason": "nothing is edited here" })),
+            "client/unregisterCapability"
+            | "window/workDoneProgress/create"
+            | "window/showMessageRequest"
+            | "workspace/diagnostic/refresh"
+            | "workspace/semanticTokens/refresh"
+            | "workspace/inlayHint/refresh"
+            | "workspace/codeLens/refresh" => Ok(Value::Null),
+            method => Err(RpcError::method_not_found(method)),
+        })
+    }
+
+    fn notification(&self, mut notification: Notification) {
+        if notification.method != "textDocument/publishDiagnostics" {
+            return;
+        }
+        let params = &mut notification.params;
+        let path = params["uri"].as_str().and_then(|uri| path_from_uri(uri).ok());
+        let version = params["version"].as_i64().and_then(|version| i32::try_from(version).ok());
+        if let (Some(path), Some(Value::Array(items))) = (path, params.get_mut("diagnostics").map(Value::take)) {
+            self.known.pushed(&path, version, items);
+        }
+    }
+
+    fn answers_malformed(&self) -> bool {
+        false
+    }
+}
+
+impl ServerMessages {
+    /// The part of the settings that is asked for, by its dotted name; null where there is none.
+    fn section(&self, item: &Value) -> Value {
+        let names = item["section"].as_str().into_iter().flat_map(|section| section.split('.'));
+        names.filter(|name| !name.is_empty()).fold(&self.settings, |settings, name| &settings[name]).clone()
+    }
+}
+
+fn registers_diagnostics(registrations: &Value) -> bool {
+    let all = registrations.as_array().into_iter().flatten();
+    all.into_iter().any(|registration| registration["method"] == "textDocument/diagnostic")
+}
+
+fn folder(root: &AbsPath) -> Value {
+    json!({ "uri": uri_from_path(root), "name": root.name() })
+}

@@ -1,0 +1,151 @@
+//! What a server was told and what it has said, shared between those who ask and the connection. Decides which diagnostics are of a text.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use copydesk_engine::ports::Diagnostic;
+use copydesk_workspace::path::AbsPath;
+use copydesk_workspace::position::PositionEncoding;
+use ropey::Rope;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::diagnostic;
+
+/// Of one start of a server.
+#[derive(Debug)]
+pub(super) struct Known {
+    state: Mutex<State>,
+    /// Moves with every change: whoever waits looks again.
+    changed: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct State {
+    documents: HashMap<AbsPath, Document>,
+    encoding: PositionEncoding,
+    /// Whether the server is asked for diagnostics; it may send some unasked all the same.
+    pulls: bool,
+}
+
+#[derive(Debug)]
+struct Document {
+    version: i32,
+    text: Rope,
+    pushed: Option<(i32, Vec<Value>)>,
+    pulled: Option<Vec<Value>>,
+}
+
+/// What a report is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Enough {
+    /// The answer, where the server is asked.
+    Answered,
+    /// Whatever there is.
+    Anything,
+}
+
+impl Known {
+    pub(super) fn new() -> Self {
+        let state = State { documents: HashMap::new(), encoding: PositionEncoding::Utf16, pulls: false };
+        Self { state: Mutex::new(state), changed: watch::Sender::new(0) }
+    }
+
+    pub(super) fn initialized(&self, encoding: PositionEncoding, pulls: bool) {
+        let mut state = self.lock();
+        state.encoding = encoding;
+        state.pulls |= pulls;
+    }
+
+    pub(super) fn pulls(&self) -> bool {
+        self.lock().pulls
+    }
+
+    pub(super) fn set_pulls(&self, pulls: bool) {
+        self.change(|state| state.pulls = pulls);
+    }
+
+    /// The server has this text from now on; what it said of an earlier version is forgotten.
+    pub(super) fn told(&self, path: AbsPath, version: i32, text: Rope) {
+        self.change(|state| {
+            state.documents.insert(path, Document { version, text, pushed: None, pulled: None });
+        });
+    }
+
+    pub(super) fn closed(&self, path: &AbsPath) {
+        self.change(|state| {
+            state.documents.remove(path);
+        });
+    }
+
+    pub(super) fn text(&self, path: &AbsPath) -> Option<(i32, Rope)> {
+        self.lock().documents.get(path).map(|document| (document.version, document.text.clone()))
+    }
+
+    pub(super) fn paths(&self) -> Vec<AbsPath> {
+        self.lock().documents.keys().cloned().collect()
+    }
+
+    /// Sent unasked. Without a version nobody can tell of which text they are, so they are not taken (R17.1, C97).
+    pub(super) fn pushed(&self, path: &AbsPath, version: Option<i32>, items: Vec<Value>) {
+        let Some(version) = version else {
+            return tracing::debug!(%path, "diagnostics without a version are not taken");
+        };
+        self.change(|state| {
+            if let Some(document) = state.documents.get_mut(path).filter(|document| version >= document.version) {
+                document.pushed = Some((version, items));
+            }
+        });
+    }
+
+    /// The answer to a question about this version.
+    pub(super) fn pulled(&self, path: &AbsPath, version: i32, items: Vec<Value>) {
+        self.change(|state| {
+            if let Some(document) = state.documents.get_mut(path).filter(|document| document.version == version) {
+                document.pulled = Some(items);
+            }
+        });
+    }
+
+    /// The problems of exactly this text; `None`: not known.
+    pub(super) fn report(&self, path: &AbsPath, text: &Rope, enough: Enough) -> Option<Vec<Diagnostic>> {
+        let state = self.lock();
+        let document = state.documents.get(path).filter(|document| document.text == *text)?;
+        if enough == Enough::Answered && state.pulls && document.pulled.is_none() {
+            return None;
+        }
+        if document.pulled.is_none() && document.pushed.is_none() {
+            return None;
+        }
+        let mut items: Vec<&Value> = document.pulled.iter().flatten().collect();
+        for item in document.pushed.iter().flat_map(|(_, items)| items) {
+            if !items.contains(&item) {
+                items.push(item);
+            }
+        }
+        let found = items.into_iter().filter_map(|item| diagnostic::from_lsp(item.clone(), text, state.encoding));
+        let mut found: Vec<Diagnostic> = found.collect();
+        found.sort_by_key(|problem| (problem.line, problem.column));
+        Some(found)
+    }
+
+    /// As `report`, once it is known.
+    pub(super) async fn reported(&self, path: &AbsPath, text: &Rope) -> Option<Vec<Diagnostic>> {
+        let mut changed = self.changed.subscribe();
+        loop {
+            if let Some(found) = self.report(path, text, Enough::Answered) {
+                return Some(found);
+            }
+            changed.changed().await.ok()?;
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

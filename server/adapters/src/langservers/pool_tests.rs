@@ -1,0 +1,159 @@
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+//! Which server is started for which file, and how its process ends. What servers say is tested with the actor.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use copydesk_engine::overlay::Overlay;
+use copydesk_engine::ports::{LanguageServer, LanguageServers};
+use ropey::Rope;
+
+use super::*;
+
+const WAIT: Duration = Duration::from_millis(1500);
+
+/// A project, and a folder with programs.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap() };
+        for folder in ["bin", "project"] {
+            std::fs::create_dir_all(place.path(folder).as_path()).unwrap();
+        }
+        place
+    }
+
+    fn path(&self, name: &str) -> AbsPath {
+        AbsPath::new(self.folder.path().canonicalize().unwrap().join(name)).unwrap()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap().as_path()).unwrap();
+        std::fs::write(path.as_path(), text).unwrap();
+    }
+
+    fn program(&self, name: &str, script: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = self.path("bin").join(name);
+        std::fs::write(path.as_path(), format!("#!/bin/bash\n{script}\n")).unwrap();
+        std::fs::set_permissions(path.as_path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn variables(&self) -> Variables {
+        let bin = self.path("bin").to_string();
+        let path = format!("{bin}:/usr/local/bin:/usr/bin:/bin");
+        [("PATH", path.as_str()), ("SECRET_KEY", "sk-secret"), ("KEPT", "kept")].into_iter().collect()
+    }
+
+    fn scope(&self, servers: LanguageServers) -> DiagnosticsScope {
+        DiagnosticsScope {
+            servers,
+            roots: vec![self.path("project")],
+            overlay: Arc::new(Overlay::new()),
+            hidden_vars: vec!["SECRET_KEY".to_owned()],
+        }
+    }
+
+    fn target(&self, name: &str) -> DiagnosticsTarget {
+        DiagnosticsTarget { path: self.path(name), open: None, text: Rope::from("x") }
+    }
+}
+
+/// What would be started for a file: name of the program and folder, relative to the place; `None` where nobody looks at it.
+async fn chosen(place: &Place, servers: LanguageServers, file: &str) -> Option<(String, String)> {
+    let started: Arc<Mutex<Vec<Launch>>> = Arc::default();
+    let seen = Arc::clone(&started);
+    let launcher: Launcher = Arc::new(move |launch| {
+        seen.lock().unwrap().push(launch.clone());
+        Err(io::Error::other("not in this test"))
+    });
+    let pool = LanguageServerPool::with_launcher(place.variables(), launcher);
+    let session = pool.for_session(&place.scope(servers)).unwrap();
+    session.of(place.target(file), WAIT).await;
+    let launch = started.lock().unwrap().pop()?;
+    let base = place.path("");
+    let below = |path: AbsPath| path.relative_to(&base).unwrap();
+    Some((below(AbsPath::new(&launch.program).unwrap()), below(launch.folder)))
+}
+
+#[tokio::test]
+async fn the_server_of_a_file_is_the_first_whose_program_is_found_below_the_nearest_marker() {
+    let place = Place::new();
+    let check = async |servers: LanguageServers, file: &str, expected: Option<(&str, &str)>| {
+        let found = chosen(&place, servers, file).await;
+        let found = found.as_ref().map(|(program, folder)| (program.as_str(), folder.as_str()));
+        assert_eq!(found, expected, "{file}");
+    };
+    let default = LanguageServers::default;
+    check(default(), "project/a.own", None).await;
+    place.program("ruff", "");
+    check(default(), "project/src/a.py", Some(("bin/ruff", "project"))).await;
+    place.program("ty", "");
+    check(default(), "project/src/a.py", Some(("bin/ty", "project"))).await;
+    place.write("project/src/pyproject.toml", "");
+    check(default(), "project/src/deep/a.py", Some(("bin/ty", "project/src"))).await;
+    check(default(), "elsewhere/a.py", None).await;
+    check(LanguageServers::Off, "project/src/a.py", None).await;
+    let disabled = LanguageServer { disabled: true, ..LanguageServer::default() };
+    check(LanguageServers::On([("ty".to_owned(), disabled)].into()), "project/a.py", Some(("bin/ruff", "project")))
+        .await;
+    // Without its database it takes every header for missing.
+    place.program("clangd", "");
+    check(default(), "project/a.c", None).await;
+    place.write("project/compile_flags.txt", "-Wall\n");
+    check(default(), "project/a.c", Some(("bin/clangd", "project"))).await;
+}
+
+#[tokio::test]
+async fn without_a_session_nothing_is_started() {
+    let place = Place::new();
+    let pool = LanguageServerPool::with_launcher(place.variables(), Arc::new(|_| Err(io::Error::other("never"))));
+    assert_eq!(pool.of(place.target("project/a.py"), WAIT).await, DiagnosticsReport::Unavailable);
+}
+
+/// Processes whose command line names the folder of the test.
+fn left_over(place: &Place) -> usize {
+    let marker = place.path("bin").to_string();
+    let names = |pid: &Path| {
+        std::fs::read(pid.join("cmdline")).is_ok_and(|line| String::from_utf8_lossy(&line).contains(&marker))
+    };
+    std::fs::read_dir("/proc").unwrap().flatten().filter(|entry| names(&entry.path())).count()
+}
+
+#[tokio::test]
+async fn r11_4_r19_3_a_server_sees_no_key_and_leaves_no_process_behind() {
+    let place = Place::new();
+    // It floods its standard error, ignores the end of its input and TERM, and has a child that does so too.
+    place.program(
+        "ty",
+        r#"trap '' TERM
+env > "$0.env"
+head -c 300000 /dev/zero | tr '\0' 'e' >&2
+bash -c "trap '' TERM; while :; do sleep 5; done" "$0" &
+touch "$0.up"
+while :; do sleep 5; done"#,
+    );
+    let pool = LanguageServerPool::new(place.variables());
+    let session = pool.for_session(&place.scope(LanguageServers::default())).unwrap();
+    let start = Instant::now();
+    assert_eq!(session.of(place.target("project/a.py"), WAIT).await, DiagnosticsReport::NotReady);
+    assert!(start.elapsed() < WAIT + Duration::from_millis(500), "{:?}", start.elapsed());
+    let up = place.path("bin/ty.up");
+    timeout(Duration::from_secs(20), async {
+        while !up.as_path().exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await
+    .unwrap();
+    let environment = std::fs::read_to_string(place.path("bin/ty.env").as_path()).unwrap();
+    assert!(environment.contains("KEPT=kept") && !environment.contains("sk-secret"), "{environment}");
+    assert!(left_over(&place) > 0);
+    pool.shutdown().await;
+    assert_eq!(left_over(&place), 0);
+}

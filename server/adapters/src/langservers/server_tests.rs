@@ -1,0 +1,372 @@
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+//! The actor against a server that the test plays, over an in-memory stream on a paused clock.
+
+use copydesk_protocol::rpc::{Handler, Notification, Reply, Request, RpcError};
+use copydesk_workspace::uri::uri_from_path;
+use ropey::Rope;
+use serde_json::json;
+use tokio::io::{AsyncWriteExt as _, duplex, split};
+
+use super::*;
+
+/// The bound that tools use.
+const WAIT: Duration = Duration::from_millis(1500);
+
+/// Every start of the server comes out of `starts`, to be played by the test.
+struct Stage {
+    handle: ServerHandle,
+    starts: mpsc::UnboundedReceiver<Played>,
+    closing: CancellationToken,
+    actor: JoinHandle<()>,
+}
+
+/// One start of the server.
+struct Played {
+    peer: Peer,
+    events: mpsc::UnboundedReceiver<(String, Value)>,
+    connection: JoinHandle<End>,
+}
+
+/// What the server says of itself, and how it answers `textDocument/diagnostic`.
+#[derive(Clone, Default)]
+struct Character {
+    /// Never answers `initialize`.
+    hangs: bool,
+    capabilities: Value,
+    answers: Option<Arc<dyn Fn() -> Result<Value, RpcError> + Send + Sync>>,
+    /// Printed before anything else.
+    garbage: &'static str,
+}
+
+struct Script {
+    peer: Peer,
+    character: Character,
+    events: mpsc::UnboundedSender<(String, Value)>,
+}
+
+impl Handler for Script {
+    fn request(&self, request: Request) -> Reply {
+        let _ = self.events.send((request.method.clone(), request.params));
+        match request.method.as_str() {
+            "initialize" if self.character.hangs => Reply::Abortable(Box::pin(std::future::pending())),
+            "initialize" => Reply::Now(Ok(json!({ "capabilities": self.character.capabilities }))),
+            "shutdown" => Reply::Now(Ok(Value::Null)),
+            "textDocument/diagnostic" => match &self.character.answers {
+                Some(answers) => Reply::Now(answers()),
+                None => Reply::Abortable(Box::pin(std::future::pending())),
+            },
+            method => Reply::Now(Err(RpcError::method_not_found(method))),
+        }
+    }
+
+    fn notification(&self, notification: Notification) {
+        if notification.method == "exit" {
+            self.peer.end();
+        }
+        let _ = self.events.send((notification.method, notification.params));
+    }
+}
+
+fn root() -> AbsPath {
+    AbsPath::new("/work/app").unwrap()
+}
+
+fn file(name: &str, text: &str) -> Text {
+    Text { path: root().join(name), language: "python".to_owned(), text: Rope::from(text) }
+}
+
+fn stage(character: Character) -> Stage {
+    let (sender, starts) = mpsc::unbounded_channel();
+    let launcher: Launcher = Arc::new(move |_: &Launch| {
+        let (ours, theirs) = duplex(1 << 20);
+        let (reader, mut writer) = split(theirs);
+        let (events_in, events) = mpsc::unbounded_channel();
+        let (character, sender) = (character.clone(), sender.clone());
+        tokio::spawn(async move {
+            writer.write_all(character.garbage.as_bytes()).await.unwrap();
+            let (give, peer) = oneshot::channel();
+            let options = Options { framing: Framing::ContentLength, cancel: CancelDialect::Lsp };
+            let connection = tokio::spawn(rpc::serve(Box::new(reader), Box::new(writer), options, move |peer| {
+                give.send(peer.clone()).ok();
+                Arc::new(Script { peer, character, events: events_in })
+            }));
+            let _ = sender.send(Played { peer: peer.await.unwrap(), events, connection });
+        });
+        let (reader, writer) = split(ours);
+        Ok(Transport { reader: Box::new(reader), writer: Box::new(writer), process: None })
+    });
+    let recipe = Recipe {
+        name: "played".to_owned(),
+        launch: Launch {
+            program: "played".into(),
+            arguments: Vec::new(),
+            folder: root(),
+            env: Default::default(),
+            hidden_vars: Vec::new(),
+        },
+        root: root(),
+        initialization: json!({ "played": { "level": 3 } }),
+        launcher,
+    };
+    let closing = CancellationToken::new();
+    let (handle, actor) = ServerHandle::start(recipe, closing.clone());
+    Stage { handle, starts, closing, actor: tokio::spawn(actor) }
+}
+
+impl Stage {
+    async fn started(&mut self) -> Played {
+        self.starts.recv().await.unwrap()
+    }
+
+    fn ask(&self, text: Text) -> JoinHandle<DiagnosticsReport> {
+        let handle = self.handle.clone();
+        tokio::spawn(async move { handle.ask(text, Vec::new(), WAIT).await })
+    }
+
+    async fn close(self) {
+        self.closing.cancel();
+        self.actor.await.unwrap();
+    }
+}
+
+impl Played {
+    /// The params of the next message of this method; others are passed over.
+    async fn next(&mut self, method: &str) -> Value {
+        loop {
+            let (found, params) = self.events.recv().await.unwrap_or_else(|| panic!("{method} will not come"));
+            if found == method {
+                return params;
+            }
+        }
+    }
+
+    async fn push(&self, name: &str, version: Option<i64>, message: &str) {
+        let diagnostics = if message.is_empty() { json!([]) } else { json!([problem(message)]) };
+        let uri = uri_from_path(&root().join(name));
+        let mut params = json!({ "uri": uri, "diagnostics": diagnostics });
+        if let Some(version) = version {
+            params["version"] = version.into();
+        }
+        self.peer.notify("textDocument/publishDiagnostics", params).await.unwrap();
+    }
+}
+
+fn problem(message: &str) -> Value {
+    json!({ "range": { "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 1 } }, "message": message })
+}
+
+fn messages(report: DiagnosticsReport) -> Vec<String> {
+    match report {
+        DiagnosticsReport::Ready(found) => found.into_iter().map(|problem| problem.message).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c97_late_and_old_diagnostics_never_count_for_the_edit() {
+    let mut stage = stage(Character::default());
+    let before = stage.ask(file("a.py", "one"));
+    let mut server = stage.started().await;
+    let opened = server.next("textDocument/didOpen").await;
+    let old = opened["textDocument"]["version"].as_i64();
+    server.push("a.py", old, "of the old text").await;
+    assert_eq!(messages(before.await.unwrap()), ["of the old text"]);
+
+    let after = stage.ask(file("a.py", "two"));
+    let changed = server.next("textDocument/didChange").await;
+    assert_eq!(changed["contentChanges"], json!([{ "text": "two" }]));
+    let new = changed["textDocument"]["version"].as_i64();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    server.push("a.py", old, "of the old text again").await;
+    server.push("a.py", None, "of nobody knows which").await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    assert!(!after.is_finished());
+    server.push("a.py", new, "").await;
+    assert_eq!(messages(after.await.unwrap()), [""; 0]);
+
+    // A second run never publishes.
+    let start = Instant::now();
+    let never = stage.ask(file("a.py", "three")).await.unwrap();
+    assert_eq!(never, DiagnosticsReport::NotReady);
+    assert!(start.elapsed() <= WAIT + Duration::from_millis(100), "{:?}", start.elapsed());
+    stage.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r17_1_what_is_known_of_a_text_is_given_without_waiting() {
+    let mut stage = stage(Character::default());
+    assert_eq!(stage.handle.known(file("a.py", "one"), Vec::new()), DiagnosticsReport::NotReady);
+    let mut server = stage.started().await;
+    let version = server.next("textDocument/didOpen").await["textDocument"]["version"].as_i64();
+    server.push("a.py", version, "found").await;
+    let asked = stage.ask(file("a.py", "one")).await.unwrap();
+    assert_eq!(messages(asked), ["found"]);
+    assert_eq!(messages(stage.handle.known(file("a.py", "one"), Vec::new())), ["found"]);
+    assert_eq!(stage.handle.known(file("a.py", "two"), Vec::new()), DiagnosticsReport::NotReady);
+    stage.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r17_2_a_server_that_hangs_at_its_start_delays_nobody() {
+    let mut stage = stage(Character { hangs: true, ..Character::default() });
+    let start = Instant::now();
+    assert_eq!(stage.ask(file("a.py", "one")).await.unwrap(), DiagnosticsReport::NotReady);
+    assert!(start.elapsed() <= WAIT + Duration::from_millis(100), "{:?}", start.elapsed());
+    let mut server = stage.started().await;
+    server.next("initialize").await;
+    assert_eq!(stage.ask(file("a.py", "two")).await.unwrap(), DiagnosticsReport::NotReady);
+    let end = Instant::now();
+    stage.close().await;
+    assert!(end.elapsed() <= Duration::from_secs(1), "{:?}", end.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn r17_1_pulled_and_pushed_diagnostics_are_taken_together() {
+    let pull = json!({ "kind": "full", "items": [problem("pulled")] });
+    let mut stage = stage(Character {
+        capabilities: json!({ "diagnosticProvider": { "interFileDependencies": true } }),
+        answers: Some(Arc::new(move || Ok(pull.clone()))),
+        ..Character::default()
+    });
+    let asked = stage.ask(file("a.py", "one"));
+    let mut server = stage.started().await;
+    server.next("textDocument/didOpen").await;
+    assert_eq!(messages(asked.await.unwrap()), ["pulled"]);
+    server.push("a.py", Some(1), "pushed").await;
+    // Behind the push.
+    server.peer.request("workspace/workspaceFolders", Value::Null).await.unwrap();
+    assert_eq!(messages(stage.ask(file("a.py", "one")).await.unwrap()), ["pulled", "pushed"]);
+    stage.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r17_1_a_server_that_is_asked_and_only_sends_is_heard() {
+    // It announces the question and never answers it, or has no such method after all.
+    for answers in [None, Some(RpcError::method_not_found("textDocument/diagnostic"))] {
+        let mut stage = stage(Character {
+            capabilities: json!({ "diagnosticProvider": {} }),
+            answers: answers.map(|error| -> Arc<dyn Fn() -> _ + Send + Sync> { Arc::new(move || Err(error.clone())) }),
+            ..Character::default()
+        });
+        let asked = stage.ask(file("a.py", "one"));
+        let mut server = stage.started().await;
+        server.next("textDocument/didOpen").await;
+        server.push("a.py", Some(1), "pushed").await;
+        assert_eq!(messages(asked.await.unwrap()), ["pushed"]);
+        stage.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_the_server_drops_is_asked_again() {
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let mut stage = stage(Character {
+        capabilities: json!({ "diagnosticProvider": {} }),
+        answers: Some(Arc::new(move || match asked.fetch_add(1, Ordering::SeqCst) {
+            0 => Err(RpcError { code: -32802, message: "cancelled".to_owned(), data: None }),
+            1 => Err(RpcError { code: -32801, message: "modified".to_owned(), data: None }),
+            _ => Ok(json!({ "kind": "full", "items": [problem("at last")] })),
+        })),
+        ..Character::default()
+    });
+    let asked = stage.ask(file("a.py", "one"));
+    let _server = stage.started().await;
+    assert_eq!(messages(asked.await.unwrap()), ["at last"]);
+    stage.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_server_s_own_requests_are_answered() {
+    let mut stage = stage(Character::default());
+    let _ = stage.handle.known(file("a.py", "one"), Vec::new());
+    let mut server = stage.started().await;
+    server.next("initialized").await;
+    let ask = |method: &'static str, params: Value| server.peer.request(method, params);
+    let items =
+        json!({ "items": [{ "section": "played" }, { "section": "played.level" }, { "section": "other" }, {}] });
+    assert_eq!(
+        ask("workspace/configuration", items).await.unwrap(),
+        json!([{ "level": 3 }, 3, null, { "played": { "level": 3 } }])
+    );
+    let registrations = json!({ "registrations": [{ "id": "1", "method": "textDocument/diagnostic" }] });
+    assert_eq!(ask("client/registerCapability", registrations).await.unwrap(), Value::Null);
+    assert_eq!(ask("window/workDoneProgress/create", json!({ "token": 1 })).await.unwrap(), Value::Null);
+    assert_eq!(ask("workspace/applyEdit", json!({ "edit": {} })).await.unwrap()["applied"], false);
+    assert!(ask("nobody/knows", json!({})).await.is_err());
+    // From its registration on it is asked.
+    let _asked = stage.ask(file("a.py", "two"));
+    server.next("textDocument/diagnostic").await;
+    stage.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r11_3_what_is_printed_by_mistake_is_passed_over_in_silence() {
+    let mut stage = stage(Character {
+        garbage: "Starting the server ...\nwarning: {odd}\nContent-Length: 4\r\n\r\n{{{{",
+        ..Character::default()
+    });
+    let asked = stage.ask(file("a.py", "one"));
+    let mut server = stage.started().await;
+    server.next("textDocument/didOpen").await;
+    server.push("a.py", Some(1), "found").await;
+    assert_eq!(messages(asked.await.unwrap()), ["found"]);
+    stage.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r6_1_the_server_has_what_is_unsaved_and_reads_all_else_from_the_disk() {
+    let mut stage = stage(Character::default());
+    let others = vec![file("b.py", "unsaved")];
+    let _ = stage.handle.known(file("a.py", "one"), others.clone());
+    let mut server = stage.started().await;
+    let opened = server.next("textDocument/didOpen").await;
+    assert_eq!(opened["textDocument"]["text"], "unsaved");
+    assert_eq!(server.next("textDocument/didOpen").await["textDocument"]["text"], "one");
+    // Next an edit of b: a was closed in the editor meanwhile, and is as the disk has it.
+    let _ = stage.handle.known(file("b.py", "more"), others);
+    let a = uri_from_path(&root().join("a.py"));
+    assert_eq!(server.next("textDocument/didClose").await["textDocument"]["uri"], a);
+    let watched = server.next("workspace/didChangeWatchedFiles").await;
+    assert_eq!(watched["changes"], json!([{ "uri": a, "type": 2 }]));
+    assert_eq!(server.next("textDocument/didChange").await["contentChanges"][0]["text"], "more");
+    // Opened again it has a version that it never had.
+    let _ = stage.handle.known(file("a.py", "one"), Vec::new());
+    assert_eq!(server.next("textDocument/didOpen").await["textDocument"]["version"], 4);
+    stage.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_is_followed_by_a_later_start_and_many_by_none() {
+    let mut stage = stage(Character::default());
+    for round in 0..MOST_FAILURES {
+        let asked = stage.ask(file("a.py", "one"));
+        let server = stage.started().await;
+        server.peer.end();
+        server.connection.await.unwrap();
+        let report = asked.await.unwrap();
+        assert!(matches!(report, DiagnosticsReport::NotReady | DiagnosticsReport::Unavailable), "{report:?}");
+        if round + 1 < MOST_FAILURES {
+            // Too early: nothing is started, and others may be asked.
+            assert_eq!(stage.ask(file("a.py", "one")).await.unwrap(), DiagnosticsReport::Unavailable);
+            assert!(stage.starts.try_recv().is_err());
+            tokio::time::sleep(BACK_OFF * 2_u32.pow(round)).await;
+        }
+    }
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(stage.ask(file("a.py", "one")).await.unwrap(), DiagnosticsReport::Unavailable);
+    assert_eq!(stage.handle.known(file("a.py", "one"), Vec::new()), DiagnosticsReport::Unavailable);
+    assert!(stage.starts.try_recv().is_err());
+    stage.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r11_4_the_end_comes_in_order() {
+    let mut stage = stage(Character::default());
+    let _ = stage.handle.known(file("a.py", "one"), Vec::new());
+    let mut server = stage.started().await;
+    server.next("textDocument/didOpen").await;
+    stage.close().await;
+    server.next("shutdown").await;
+    server.next("exit").await;
+    server.connection.await.unwrap();
+}
