@@ -8,6 +8,8 @@ mod acp;
 mod demo;
 #[path = "all/editing.rs"]
 mod editing;
+#[path = "all/language_servers.rs"]
+mod language_servers;
 #[path = "all/neovim.rs"]
 mod neovim;
 #[path = "all/scripted_model.rs"]

