@@ -14,6 +14,8 @@ mod language_servers;
 mod neovim;
 #[path = "all/scripted_model.rs"]
 mod scripted_model;
+#[path = "all/sessions.rs"]
+mod sessions;
 #[path = "all/turns.rs"]
 mod turns;
 #[path = "all/wire.rs"]

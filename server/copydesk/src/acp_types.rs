@@ -1,12 +1,13 @@
 //! Values of the engine to ACP's types and back: pure functions, one meaning a place.
 
 use agent_client_protocol_schema::v1 as acp;
+use copydesk_engine::engine::{Lives, SessionSummary};
 use copydesk_engine::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use copydesk_engine::message::{FileDiff, PromptPart, Todo, ToolStatus, TurnEnd};
-use copydesk_engine::ports::{Ask, AskOutcome, OptionKind, Preview};
+use copydesk_engine::ports::{Ask, AskOutcome, Elsewhere, OptionKind, Preview};
 use copydesk_engine::session::Choices;
 use copydesk_engine::tool::ToolKind;
-use copydesk_protocol::additions::OutcomeMeta;
+use copydesk_protocol::additions::{LoadMeta, LoadedMeta, OutcomeMeta};
 use serde_json::{Value, json};
 
 /// Ids of the config options that `session/set_config_option` takes.
@@ -16,7 +17,7 @@ pub const MODEL_OPTION: &str = "model";
 const NO_MODEL: &str = "none";
 
 /// The update that tells `event`; `None` where ACP has no word for it, or nothing changed that it could tell.
-pub fn update(event: SessionEvent, choices: &Choices) -> Option<acp::SessionUpdate> {
+pub fn update(event: SessionEvent) -> Option<acp::SessionUpdate> {
     Some(match event {
         SessionEvent::User { message, parts } => {
             let text = parts.iter().map(part_text).collect::<Vec<_>>().join("\n\n");
@@ -45,14 +46,15 @@ pub fn update(event: SessionEvent, choices: &Choices) -> Option<acp::SessionUpda
                 .locations(locations(&view))
                 .raw_input(view.input.clone()),
         )),
+        SessionEvent::TurnEnded(end) => {
+            acp::SessionUpdate::AgentMessageChunk(acp::ContentChunk::new(acp::ContentBlock::from(ended(end)?)))
+        }
         SessionEvent::Plan(todos) => acp::SessionUpdate::Plan(acp::Plan::new(todos.iter().map(entry).collect())),
         SessionEvent::Usage { usage, context } => {
             acp::SessionUpdate::UsageUpdate(acp::UsageUpdate::new(usage.input + usage.output, context?))
         }
-        SessionEvent::Chosen { .. } => {
-            acp::SessionUpdate::ConfigOptionUpdate(acp::ConfigOptionUpdate::new(options(choices)))
-        }
-        SessionEvent::Notice { .. } => return None,
+        // Told by `chosen`, with all that can be chosen.
+        SessionEvent::Chosen { .. } | SessionEvent::Notice { .. } => return None,
     })
 }
 
@@ -78,6 +80,14 @@ pub fn notices_as_text(message: &str, texts: &[String]) -> acp::SessionUpdate {
         format!("> **Copydesk:**\n{}\n", lines.concat())
     });
     acp::SessionUpdate::AgentMessageChunk(chunk(message, quoted.collect()))
+}
+
+/// Of an agent or model that was chosen. Clients that know modes alone hear of the agent in their own words.
+pub fn chosen(choices: &Choices) -> [acp::SessionUpdate; 2] {
+    [
+        acp::SessionUpdate::ConfigOptionUpdate(acp::ConfigOptionUpdate::new(options(choices))),
+        acp::SessionUpdate::CurrentModeUpdate(acp::CurrentModeUpdate::new(choices.agent.clone())),
+    ]
 }
 
 pub fn modes(choices: &Choices) -> acp::SessionModeState {
@@ -121,6 +131,49 @@ pub fn options(choices: &Choices) -> Vec<acp::SessionConfigOption> {
     options
 }
 
+/// What a replay says of a turn that did not come to its own end, in a paragraph of its own.
+fn ended(end: TurnEnd) -> Option<String> {
+    let text = match end {
+        TurnEnd::Done | TurnEnd::Rejected => return None,
+        TurnEnd::MaxTokens => "Stopped: the reply reached the model's output limit.".to_owned(),
+        TurnEnd::MaxSteps => "Stopped: the turn reached its limit of steps.".to_owned(),
+        TurnEnd::Refused => "Stopped: the provider refused to answer.".to_owned(),
+        TurnEnd::Cancelled => "Interrupted: the turn was cancelled.".to_owned(),
+        TurnEnd::Interrupted => "Interrupted: Copydesk ended while the turn was running.".to_owned(),
+        TurnEnd::Failed { message } => format!("Failed: {message}"),
+    };
+    Some(format!("\n\n*{text}*\n\n"))
+}
+
+/// One session of a list.
+pub fn session_info(summary: &SessionSummary) -> acp::SessionInfo {
+    let SessionSummary { meta, title, updated } = summary;
+    let updated = jiff::Timestamp::from_millisecond(updated.0).ok();
+    acp::SessionInfo::new(meta.id.to_string(), meta.folder.as_path())
+        .additional_directories(meta.roots.iter().skip(1).map(|root| root.as_path().to_owned()).collect())
+        .title(title.clone())
+        .updated_at(updated.map(|updated| updated.to_string()))
+}
+
+/// What a load is to do with a session that another daemon has open.
+pub fn elsewhere(meta: Option<acp::Meta>) -> Elsewhere {
+    let meta = meta.and_then(|mut meta| meta.shift_remove("copydesk"));
+    let LoadMeta { take_over } = meta.and_then(|meta| serde_json::from_value(meta).ok()).unwrap_or_default();
+    if take_over { Elsewhere::TakeOver } else { Elsewhere::Leave }
+}
+
+/// `_meta` of the answer to a load; nothing of a session that lives here.
+pub fn lives(lives: Lives) -> Option<acp::Meta> {
+    match lives {
+        Lives::Here => None,
+        Lives::Elsewhere => {
+            let mut meta = acp::Meta::new();
+            meta.insert("copydesk".to_owned(), json!(LoadedMeta { read_only: true }));
+            Some(meta)
+        }
+    }
+}
+
 /// Blocks that the agent did not offer to take are refused by name, and a prompt that says nothing as well: no model would be told what to do.
 pub fn prompt(blocks: Vec<acp::ContentBlock>) -> Result<Vec<PromptPart>, String> {
     let parts = blocks
@@ -153,7 +206,7 @@ pub fn stop_reason(end: TurnEnd) -> Result<acp::StopReason, String> {
         TurnEnd::MaxTokens => Ok(acp::StopReason::MaxTokens),
         TurnEnd::MaxSteps => Ok(acp::StopReason::MaxTurnRequests),
         TurnEnd::Refused => Ok(acp::StopReason::Refusal),
-        TurnEnd::Cancelled => Ok(acp::StopReason::Cancelled),
+        TurnEnd::Cancelled | TurnEnd::Interrupted => Ok(acp::StopReason::Cancelled),
         TurnEnd::Failed { message } => Err(message),
     }
 }

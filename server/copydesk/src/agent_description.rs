@@ -12,8 +12,16 @@ pub struct AgentDescription {
 
 pub fn describe() -> AgentDescription {
     let info = acp::Implementation::new("copydesk", env!("CARGO_PKG_VERSION")).title("Copydesk".to_owned());
-    let capabilities =
-        acp::AgentCapabilities::new().prompt_capabilities(acp::PromptCapabilities::new().embedded_context(true));
+    let sessions = acp::SessionCapabilities::new()
+        .list(acp::SessionListCapabilities::new())
+        .resume(acp::SessionResumeCapabilities::new())
+        .close(acp::SessionCloseCapabilities::new())
+        .delete(acp::SessionDeleteCapabilities::new())
+        .additional_directories(acp::SessionAdditionalDirectoriesCapabilities::new());
+    let capabilities = acp::AgentCapabilities::new()
+        .load_session(true)
+        .prompt_capabilities(acp::PromptCapabilities::new().embedded_context(true))
+        .session_capabilities(sessions);
     AgentDescription { info: to_value(info), capabilities: to_value(capabilities) }
 }
 

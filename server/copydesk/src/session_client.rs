@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use agent_client_protocol_schema::v1 as acp;
 use copydesk_engine::event::{SessionEvent, Severity, ToolCallState};
 use copydesk_engine::ids::SessionId;
 use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client};
 use copydesk_engine::session::SessionHandle;
 use copydesk_protocol::rpc::{CallError, Peer};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -46,6 +47,8 @@ enum Item {
     Event(SessionId, Box<SessionEvent>),
     /// Everything before it has been handed to the writer when this is answered; with a session, its notices too.
     Flush(Option<SessionId>, oneshot::Sender<()>),
+    /// The session is closed.
+    Forget(SessionId),
 }
 
 impl SessionClient {
@@ -69,6 +72,14 @@ impl SessionClient {
     /// Config options are told as the session's handle has them.
     pub fn add(&self, session: SessionHandle) {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id().clone(), session);
+    }
+
+    /// The session is closed: its updates so far are sent, and nothing is kept of it.
+    pub async fn remove(&self, session: &SessionId) {
+        self.flush().await;
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
+        // An error means that the pump is gone with its connection.
+        let _ = self.queue.send(Item::Forget(session.clone())).await;
     }
 
     /// Resolves when all updates so far are on their way: an answer that the client is to see after them waits for it.
@@ -146,6 +157,10 @@ impl Pump {
             };
             match item {
                 Some(Item::Event(session, event)) => self.take(session, *event).await,
+                Some(Item::Forget(session)) => {
+                    self.held.remove(&session);
+                    self.sent.remove(&session);
+                }
                 Some(Item::Flush(session, done)) => {
                     self.send_all().await;
                     if let Some(session) = session {
@@ -215,16 +230,14 @@ impl Pump {
         if is_of_a_turn(&event) {
             self.release_notices(session).await;
         }
-        let handle = self.sessions.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned();
-        let Some(handle) = handle else { return };
-        let choices = handle.choices();
-        let agent = matches!(event, SessionEvent::Chosen { .. }).then(|| choices.agent.clone());
-        if let Some(update) = acp_types::update(event, &choices) {
-            self.notify(session, serde_json::to_value(update)).await;
-        }
-        // Clients that know modes alone hear of the agent in their own words.
-        if let Some(agent) = agent {
-            self.notify(session, Ok(json!({ "sessionUpdate": "current_mode_update", "currentModeId": agent }))).await;
+        if matches!(event, SessionEvent::Chosen { .. }) {
+            let handle = self.sessions.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned();
+            let Some(choices) = handle.map(|handle| handle.choices()) else { return };
+            for update in acp_types::chosen(&choices) {
+                self.notify(session, &update).await;
+            }
+        } else if let Some(update) = acp_types::update(event) {
+            self.notify(session, &update).await;
         }
     }
 
@@ -232,7 +245,7 @@ impl Pump {
         match (&self.notices, severity) {
             (NoticeStyle::Own(notices), severity) => notices.show(severity, &text).await,
             (NoticeStyle::Update, severity) => {
-                self.notify(session, serde_json::to_value(acp_types::notice(severity, &text))).await;
+                self.notify(session, &acp_types::notice(severity, &text)).await;
             }
             (NoticeStyle::Text, Severity::Info) => tracing::info!(%session, text, "a notice"),
             (NoticeStyle::Text, Severity::Warning | Severity::Error) => {
@@ -247,11 +260,11 @@ impl Pump {
         let Some(texts) = self.held.remove(session) else { return };
         self.noticed += 1;
         let update = acp_types::notices_as_text(&format!("{session}/notice/{}", self.noticed), &texts);
-        self.notify(session, serde_json::to_value(update)).await;
+        self.notify(session, &update).await;
     }
 
-    async fn notify(&self, session: &SessionId, update: serde_json::Result<Value>) {
-        match update {
+    async fn notify(&self, session: &SessionId, update: &acp::SessionUpdate) {
+        match serde_json::to_value(update) {
             // Closed: the connection's end is told to the session by its face.
             Ok(update) => {
                 let _ = self.peer.notify("session/update", json!({ "sessionId": session, "update": update })).await;
@@ -270,6 +283,7 @@ fn is_of_a_turn(event: &SessionEvent) -> bool {
         | SessionEvent::ToolCallUpdate(_)
         | SessionEvent::Plan(_) => true,
         SessionEvent::User { .. }
+        | SessionEvent::TurnEnded(_)
         | SessionEvent::Usage { .. }
         | SessionEvent::Notice { .. }
         | SessionEvent::Chosen { .. } => false,
@@ -283,6 +297,7 @@ fn is_mergeable(event: &SessionEvent) -> bool {
         SessionEvent::User { .. }
         | SessionEvent::ToolCall(_)
         | SessionEvent::Plan(_)
+        | SessionEvent::TurnEnded(_)
         | SessionEvent::Usage { .. }
         | SessionEvent::Notice { .. }
         | SessionEvent::Chosen { .. } => false,

@@ -10,6 +10,8 @@ use copydesk_engine::tool::ToolKind;
 use copydesk_protocol::rpc::{self, CancelDialect, Framing, Handler, Notification, Options, Reply, Request, RpcError};
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use serde_json::Value;
+
 use super::*;
 
 struct Silent;

@@ -1,11 +1,12 @@
 //! ACP's session methods on the engine, for every face that speaks them. Lifecycle and documents are the faces' own.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1 as acp;
-use copydesk_engine::engine::{Engine, EngineError, NewSession};
+use copydesk_engine::engine::{Engine, EngineError, History, Listing, LoadSession, Loaded, NewSession};
 use copydesk_engine::ids::SessionId;
-use copydesk_engine::ports::{BoxFuture, Connection};
+use copydesk_engine::ports::{BoxFuture, Connection, StoreError};
 use copydesk_engine::session::{Choices, SessionError, SessionHandle};
 use copydesk_protocol::rpc::{Notification, Reply, Request, RpcError};
 use copydesk_workspace::path::AbsPath;
@@ -39,6 +40,11 @@ impl SessionMethods {
     pub fn request(&self, request: Request) -> Reply {
         match request.method.as_str() {
             "session/new" => self.new_session(request.params),
+            "session/load" => self.load_session(request.params),
+            "session/resume" => self.resume_session(request.params),
+            "session/list" => self.list_sessions(request.params),
+            "session/close" => self.close_session(request.params),
+            "session/delete" => self.delete_session(request.params),
             "session/prompt" => self.prompt(request),
             "session/set_mode" => self.set_mode(request.params),
             "session/set_config_option" => self.set_config_option(request.params),
@@ -65,17 +71,10 @@ impl SessionMethods {
             Ok(request) => request,
             Err(error) => return Reply::Now(Err(error)),
         };
-        let folders: Option<Vec<_>> = request.additional_directories.iter().map(AbsPath::new).collect();
-        let (Some(folder), Some(mut additional)) = (AbsPath::new(&request.cwd), folders) else {
-            return Reply::Now(Err(RpcError::invalid_params(
-                "`cwd` and `additionalDirectories` must be absolute paths",
-            )));
+        let (folder, additional) = match self.folders(&request.cwd, &request.additional_directories) {
+            Ok(folders) => folders,
+            Err(error) => return Reply::Now(Err(error)),
         };
-        for root in self.host.roots() {
-            if root != folder && !additional.contains(&root) {
-                additional.push(root);
-            }
-        }
         let (engine, connection, client) = (self.engine.clone(), self.connection.clone(), self.client.clone());
         let ready = self.host.ready();
         Reply::Abortable(Box::pin(async move {
@@ -91,6 +90,131 @@ impl SessionMethods {
                     .config_options(acp_types::options(&choices)),
             )
         }))
+    }
+
+    /// Answered when the whole conversation is on its way.
+    fn load_session(&self, value: Value) -> Reply {
+        let load = params::<acp::LoadSessionRequest>(value).and_then(|request| {
+            let (folder, additional) = self.folders(&request.cwd, &request.additional_directories)?;
+            Ok(LoadSession {
+                id: session_id(&request.session_id),
+                folder,
+                additional,
+                connection: self.connection.clone(),
+                history: History::Replayed,
+                elsewhere: acp_types::elsewhere(request.meta),
+            })
+        });
+        self.open_stored(load, |loaded, choices| {
+            result(
+                acp::LoadSessionResponse::new()
+                    .modes(acp_types::modes(&choices))
+                    .config_options(acp_types::options(&choices))
+                    .meta(acp_types::lives(loaded.lives)),
+            )
+        })
+    }
+
+    fn resume_session(&self, value: Value) -> Reply {
+        let load = params::<acp::ResumeSessionRequest>(value).and_then(|request| {
+            let (folder, additional) = self.folders(&request.cwd, &request.additional_directories)?;
+            Ok(LoadSession {
+                id: session_id(&request.session_id),
+                folder,
+                additional,
+                connection: self.connection.clone(),
+                history: History::Known,
+                elsewhere: acp_types::elsewhere(request.meta),
+            })
+        });
+        self.open_stored(load, |loaded, choices| {
+            result(
+                acp::ResumeSessionResponse::new()
+                    .modes(acp_types::modes(&choices))
+                    .config_options(acp_types::options(&choices))
+                    .meta(acp_types::lives(loaded.lives)),
+            )
+        })
+    }
+
+    fn open_stored(
+        &self,
+        load: Result<LoadSession, RpcError>,
+        answer: impl FnOnce(&Loaded, Choices) -> Result<Value, RpcError> + Send + 'static,
+    ) -> Reply {
+        let load = match load {
+            Ok(load) => load,
+            Err(error) => return Reply::Now(Err(error)),
+        };
+        let (engine, client, ready) = (self.engine.clone(), self.client.clone(), self.host.ready());
+        Reply::Abortable(Box::pin(async move {
+            ready.await;
+            let loaded = engine.load_session(load).await.map_err(engine_error)?;
+            client.add(loaded.session.clone());
+            client.flush().await;
+            loaded.session.opened();
+            answer(&loaded, loaded.session.choices())
+        }))
+    }
+
+    fn list_sessions(&self, value: Value) -> Reply {
+        // All of its parameters may be missing, and so may they.
+        let value = if value.is_null() { json!({}) } else { value };
+        let listing = params::<acp::ListSessionsRequest>(value).and_then(|request| {
+            let folder = match request.cwd {
+                Some(cwd) => Some(absolute(&cwd)?),
+                None => None,
+            };
+            Ok(Listing { folder, cursor: request.cursor })
+        });
+        let listing = match listing {
+            Ok(listing) => listing,
+            Err(error) => return Reply::Now(Err(error)),
+        };
+        let engine = self.engine.clone();
+        Reply::Abortable(Box::pin(async move {
+            let page = engine.list_sessions(listing).await.map_err(engine_error)?;
+            let sessions = page.sessions.iter().map(acp_types::session_info).collect();
+            result(acp::ListSessionsResponse::new(sessions).next_cursor(page.next))
+        }))
+    }
+
+    fn close_session(&self, value: Value) -> Reply {
+        let id = match params::<acp::CloseSessionRequest>(value) {
+            Ok(request) => session_id(&request.session_id),
+            Err(error) => return Reply::Now(Err(error)),
+        };
+        let (engine, connection, client) = (self.engine.clone(), self.connection.clone(), self.client.clone());
+        Reply::WindsDown(Box::pin(async move {
+            engine.close_session(&id, &connection).await.map_err(engine_error)?;
+            client.remove(&id).await;
+            Ok(json!({}))
+        }))
+    }
+
+    fn delete_session(&self, value: Value) -> Reply {
+        let id = match params::<acp::DeleteSessionRequest>(value) {
+            Ok(request) => session_id(&request.session_id),
+            Err(error) => return Reply::Now(Err(error)),
+        };
+        let (engine, connection, client) = (self.engine.clone(), self.connection.clone(), self.client.clone());
+        Reply::WindsDown(Box::pin(async move {
+            engine.delete_session(&id, &connection).await.map_err(engine_error)?;
+            client.remove(&id).await;
+            Ok(json!({}))
+        }))
+    }
+
+    /// The session's folder, and the further roots that the request and the client's workspace name.
+    fn folders(&self, cwd: &Path, additional: &[PathBuf]) -> Result<(AbsPath, Vec<AbsPath>), RpcError> {
+        let folder = absolute(cwd)?;
+        let mut roots = additional.iter().map(|root| absolute(root)).collect::<Result<Vec<_>, _>>()?;
+        for root in self.host.roots() {
+            if root != folder && !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+        Ok((folder, roots))
     }
 
     fn prompt(&self, request: Request) -> Reply {
@@ -149,8 +273,16 @@ impl SessionMethods {
     }
 
     fn session(&self, id: &acp::SessionId) -> Result<SessionHandle, RpcError> {
-        self.engine.session(&SessionId::new(id.0.to_string())).map_err(engine_error)
+        self.engine.session(&session_id(id)).map_err(engine_error)
     }
+}
+
+fn session_id(id: &acp::SessionId) -> SessionId {
+    SessionId::new(id.0.to_string())
+}
+
+fn absolute(path: &Path) -> Result<AbsPath, RpcError> {
+    AbsPath::new(path).ok_or_else(|| RpcError::invalid_params(format!("{} is not an absolute path", path.display())))
 }
 
 async fn choose(
@@ -178,8 +310,14 @@ fn result(value: impl Serialize) -> Result<Value, RpcError> {
 
 fn engine_error(error: EngineError) -> RpcError {
     match &error {
-        EngineError::UnknownSession(_) => RpcError::resource_not_found(error.to_string()),
-        EngineError::NotAFolder(_) | EngineError::OpenElsewhere(_) => RpcError::invalid_params(error.to_string()),
+        EngineError::UnknownSession(_) | EngineError::Store(StoreError::UnknownSession(_)) => {
+            RpcError::resource_not_found(error.to_string())
+        }
+        EngineError::NotAFolder(_)
+        | EngineError::OtherFolder { .. }
+        | EngineError::UnknownCursor
+        | EngineError::OpenElsewhere(_)
+        | EngineError::Store(StoreError::Elsewhere(_)) => RpcError::invalid_params(error.to_string()),
         EngineError::Store(_) | EngineError::ShuttingDown => RpcError::internal(error.to_string()),
     }
 }

@@ -1,4 +1,6 @@
-//! The engine as the faces see it: sessions are opened here, and driven through their handles.
+//! The engine as the faces see it: sessions are opened here, and driven through their handles. What is done with stored ones stands in `stored`.
+
+mod stored;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,13 +13,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::{self, Config};
-use crate::history;
 use crate::ids::SessionId;
-use crate::message::Entry;
-use crate::ports::{Connection, Ports, SessionMeta, StoreError, StoredSession};
+use crate::ports::{Connection, Ports, SessionMeta, StoreError};
 use crate::registry::Registry;
 use crate::session::{Actor, Context, Parts, SessionHandle};
 use crate::tool::Facts;
+
+use stored::Rows;
+pub use stored::{History, Listing, Lives, LoadSession, Loaded, SessionPage, SessionSummary};
 
 /// How long the end of sessions is waited for: more than a command has from TERM to KILL, and less than what is left of the 2 s between the end of the
 /// daemon's input and its own (R22.6).
@@ -53,6 +56,10 @@ pub enum EngineError {
     OpenElsewhere(SessionId),
     #[error("{0} is not a folder")]
     NotAFolder(AbsPath),
+    #[error("session {session} belongs to {folder}: open it with that folder")]
+    OtherFolder { session: SessionId, folder: AbsPath },
+    #[error("the cursor is not one of this list; ask for the list without one")]
+    UnknownCursor,
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("the daemon is shutting down")]
@@ -81,26 +88,10 @@ impl Engine {
         if !matches!(self.ports.files.stat(folder.clone()).await, Ok(stat) if stat.kind == FileKind::Directory) {
             return Err(EngineError::NotAFolder(folder));
         }
-        let mut roots = vec![folder.clone()];
-        for root in new.additional {
-            if !roots.contains(&root) {
-                roots.push(root);
-            }
-        }
+        let roots = roots(&folder, new.additional);
         let place = self.place(folder, roots).await;
         let config = config::load(&self.ports, &place.facts, new.connection.editor.settings()).await;
         self.start(place, config, new.connection).await
-    }
-
-    /// Opens a session that is stored, under its own id and in its own folder. A turn that was running when its daemon died is ended as cancelled (R12.4).
-    pub async fn load_session(&self, id: &SessionId, connection: Connection) -> Result<SessionHandle, EngineError> {
-        if let Ok(open) = self.session(id) {
-            return if open.belongs_to(&connection) { Ok(open) } else { Err(EngineError::OpenElsewhere(id.clone())) };
-        }
-        let stored = self.ports.store.load(id.clone()).await?;
-        let place = self.place(stored.meta.folder.clone(), stored.meta.roots.clone()).await;
-        let config = config::load(&self.ports, &place.facts, connection.editor.settings()).await;
-        self.resume(stored, place, config, connection).await
     }
 
     pub fn session(&self, id: &SessionId) -> Result<SessionHandle, EngineError> {
@@ -119,7 +110,35 @@ impl Engine {
                 .collect();
             ids.iter().filter_map(|id| sessions.remove(id)).collect()
         };
+        let ids: Vec<_> = closed.iter().map(|open| open.handle.id().clone()).collect();
         close(closed, Instant::now() + CLOSE_LIMIT).await;
+        for id in ids {
+            self.release(id).await;
+        }
+    }
+
+    /// Ends one session, as if cancelled, and gives its lease back. Less than 2 s.
+    pub async fn close_session(&self, id: &SessionId, connection: &Connection) -> Result<(), EngineError> {
+        let open = {
+            let mut sessions = self.lock();
+            match sessions.get(id) {
+                None => return Err(EngineError::UnknownSession(id.clone())),
+                Some(open) if !open.handle.belongs_to(connection) => {
+                    return Err(EngineError::OpenElsewhere(id.clone()));
+                }
+                Some(_) => sessions.remove(id),
+            }
+        };
+        close(open.into_iter().collect(), Instant::now() + CLOSE_LIMIT).await;
+        self.release(id.clone()).await;
+        Ok(())
+    }
+
+    async fn release(&self, id: SessionId) {
+        if let Err(error) = self.ports.store.release(id).await {
+            // It is free at the latest when this daemon ends.
+            tracing::warn!(%error, "the lease of a session was not given back");
+        }
     }
 
     /// Cancels all turns and waits until their commands are gone, less than 2 s in all.
@@ -149,23 +168,7 @@ impl Engine {
             roots: place.facts.roots.clone(),
         };
         self.ports.store.create(meta).await?;
-        self.open(id, place, config, connection, (Vec::new(), Vec::new()))
-    }
-
-    pub(crate) async fn resume(
-        &self,
-        stored: StoredSession,
-        place: Place,
-        config: Config,
-        connection: Connection,
-    ) -> Result<SessionHandle, EngineError> {
-        let StoredSession { meta, mut entries, damaged } = stored;
-        let closing = history::close_interrupted(&entries, self.ports.clock.now());
-        if !closing.is_empty() {
-            self.ports.store.append(meta.id.clone(), closing.clone()).await?;
-            entries.extend(closing);
-        }
-        self.open(meta.id, place, config, connection, (entries, damaged))
+        self.open(id, place, config, connection, Rows::default())
     }
 
     pub(crate) async fn place(&self, folder: AbsPath, roots: Vec<AbsPath>) -> Place {
@@ -205,7 +208,7 @@ impl Engine {
         mut place: Place,
         config: Config,
         connection: Connection,
-        (entries, damaged): (Vec<Entry>, Vec<(i64, String)>),
+        rows: Rows,
     ) -> Result<SessionHandle, EngineError> {
         place.facts.max_lines = config.max_output_lines;
         place.facts.max_bytes = config.max_output_bytes;
@@ -217,8 +220,8 @@ impl Engine {
             connection,
             config,
             registry: Arc::clone(&self.registry),
-            entries,
-            damaged,
+            entries: rows.entries,
+            notices: rows.notices,
         }));
         let mut sessions = self.lock();
         if self.closing.is_cancelled() {
@@ -251,6 +254,17 @@ impl Drop for Engine {
 pub(crate) struct Place {
     pub(crate) facts: Facts,
     pub(crate) is_git: bool,
+}
+
+/// The folder first, each once.
+fn roots(folder: &AbsPath, additional: Vec<AbsPath>) -> Vec<AbsPath> {
+    let mut roots = vec![folder.clone()];
+    for root in additional {
+        if !roots.contains(&root) {
+            roots.push(root);
+        }
+    }
+    roots
 }
 
 /// Turns end first, all at once; a session that does not end in time is dropped, and its processes with it.

@@ -4,7 +4,7 @@ use copydesk_workspace::disk::Disk;
 
 use super::*;
 use crate::event::SessionEvent;
-use crate::message::{Finish, PromptPart, TurnEnd};
+use crate::message::{Entry, Finish, PromptPart, TurnEnd};
 use crate::ports::{ModelMessage, OptionKind};
 use crate::testing::{FakeModel, World};
 
@@ -50,7 +50,7 @@ async fn a_session_takes_its_configuration_from_files_and_tells_what_is_wrong_wi
     engine.shutdown().await;
     let engine = Engine::new(world.ports.clone());
     assert_eq!(engine.session(&id).err(), Some(EngineError::UnknownSession(id.clone())));
-    let session = engine.load_session(&id, world.connection.clone()).await.unwrap();
+    let session = engine.load_session(world.load_of(&id)).await.unwrap().session;
     let end = session.prompt(vec![PromptPart::Text { text: "again".to_owned() }]).unwrap();
     player.next_request().await.finish(Finish::Stop);
     assert_eq!(end.await, TurnEnd::Done);

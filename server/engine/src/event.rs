@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::ids::{CallId, MessageId};
-use crate::message::{FileDiff, ModelRef, PromptPart, Todo, ToolStatus, Usage};
+use crate::message::{FileDiff, ModelRef, PromptPart, Todo, ToolStatus, TurnEnd, Usage};
 use crate::tool::ToolKind;
 use copydesk_workspace::path::AbsPath;
 
@@ -27,6 +27,8 @@ pub enum SessionEvent {
     /// Replaces all that was told of the call.
     ToolCallUpdate(ToolCallView),
     Plan(Vec<Todo>),
+    /// On replay only, of a turn that did not come to its own end: what its prompt was answered.
+    TurnEnded(TurnEnd),
     /// Of the last request; `context` is the model's limit in tokens, where it is known.
     Usage {
         usage: Usage,

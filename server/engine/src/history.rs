@@ -90,7 +90,7 @@ pub fn close_interrupted(entries: &[Entry], at: Millis) -> Vec<Entry> {
         });
     }
     if open_turn {
-        closing.push(Entry::TurnEnded { at, reason: TurnEnd::Cancelled });
+        closing.push(Entry::TurnEnded { at, reason: TurnEnd::Interrupted });
     }
     closing
 }

@@ -177,7 +177,7 @@ fn r12_4_an_interrupted_turn_is_closed_with_what_is_missing() {
         vec![
             Entry::ToolResult { call: CallId::new("c2"), at: Millis(9), result: interrupted_result() },
             Entry::StepEnded { message: msg(1), at: Millis(9), usage: Usage::default(), finish: Finish::Cancelled },
-            Entry::TurnEnded { at: Millis(9), reason: TurnEnd::Cancelled },
+            Entry::TurnEnded { at: Millis(9), reason: TurnEnd::Interrupted },
         ]
     );
     assert_eq!(close_interrupted(&[answered, closing].concat(), Millis(10)), vec![]);

@@ -17,6 +17,7 @@ pub mod permission;
 pub mod ports;
 pub mod prompt;
 pub mod registry;
+mod replay;
 pub mod run;
 pub mod runner;
 pub mod session;

@@ -209,6 +209,8 @@ pub enum TurnEnd {
     /// The user rejected an ask without a message.
     Rejected,
     Cancelled,
+    /// The daemon died while the turn ran: found, and stored, when the session was opened again (R12.4).
+    Interrupted,
     Failed {
         message: String,
     },

@@ -26,7 +26,7 @@ pub use model::{
     ProviderSettings, ResultBlock, ToolSpec, WireProtocol,
 };
 pub use shell::{CapturedOutput, CommandEnd, Shell, ShellCommand, ShellError, ShellOutcome};
-pub use store::{SessionMeta, Store, StoreError, StoredSession};
+pub use store::{Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
 
 /// A future that a port hands out, boxed so that ports can be trait objects.
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -7,6 +7,7 @@ mod journal;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use copydesk_workspace::path::AbsPath;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -135,6 +136,15 @@ impl SessionHandle {
             Some(model) => self.choose(Choose::Model(model)).await,
             None => Err(SessionError::UnknownModel(model.to_owned())),
         }
+    }
+
+    /// Where the session works.
+    pub fn folder(&self) -> &AbsPath {
+        &self.context.facts.folder
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
     }
 
     pub(crate) fn belongs_to(&self, connection: &Connection) -> bool {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use super::{SessionError, SessionHandle};
-use crate::engine::{Engine, EngineError};
+use crate::engine::{Engine, EngineError, LoadSession};
 use crate::event::{SessionEvent, ToolCallState};
 use crate::ids::CallId;
 use crate::message::{Entry, Finish, PromptPart, ToolStatus, TurnEnd, Usage};
@@ -427,7 +427,7 @@ async fn c90_one_session_waits_for_an_answer_and_another_works() {
 
     let b = world.session(&engine, config()).await.unwrap();
     let listed = world.ports.store.list().await.unwrap();
-    assert_eq!(listed.iter().map(|meta| &meta.id).collect::<Vec<_>>(), [b.id(), a.id()]);
+    assert_eq!(listed.iter().map(|listed| &listed.meta.id).collect::<Vec<_>>(), [a.id(), b.id()]);
     let end_b = prompt(&b, "in b");
     let reply = model.next_request().await;
     assert_eq!(last_user(&reply.request), "in b");
@@ -589,13 +589,16 @@ async fn a_panic_costs_one_turn_and_neither_the_session_nor_the_daemon() {
 async fn r2_5_damaged_rows_are_told_and_the_session_still_opens() {
     let (world, engine, session, mut model) = open().await;
     let id = session.id().clone();
+    let end = prompt(&session, "first");
+    model.next_request().await.finish(Finish::Stop);
+    assert_eq!(answered(end).await, TurnEnd::Done);
     engine.shutdown().await;
-    world.store.damage(7, "expected value at line 1 column 1");
+    world.store.damage(2, "expected value at line 1 column 1");
     let engine = world.engine(Registry::new([]));
     let session = world.load(&engine, &id, config()).await.unwrap();
     session.opened();
     let told = world.client.wait_for(|event| matches!(event, SessionEvent::Notice { .. })).await;
-    assert!(format!("{told:?}").contains("Row 7"), "{told:?}");
+    assert!(format!("{told:?}").contains("Row 2"), "{told:?}");
     let end = prompt(&session, "go");
     model.next_request().await.finish(Finish::Stop);
     assert_eq!(answered(end).await, TurnEnd::Done);
@@ -605,9 +608,9 @@ async fn r2_5_damaged_rows_are_told_and_the_session_still_opens() {
 async fn r20_2_a_session_is_not_opened_from_two_connections() {
     let (world, engine, session, _model) = open().await;
     let (_client, other) = world.another_client();
-    let error = engine.load_session(session.id(), other).await.err();
+    let error = engine.load_session(LoadSession { connection: other, ..world.load_of(session.id()) }).await.err();
     assert_eq!(error, Some(EngineError::OpenElsewhere(session.id().clone())));
-    assert!(engine.load_session(session.id(), world.connection.clone()).await.is_ok());
+    assert!(engine.load_session(world.load_of(session.id())).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]

@@ -157,3 +157,19 @@ pub struct FilesChangedResult {
 pub struct OutcomeMeta {
     pub message: Option<String>,
 }
+
+/// `_meta.copydesk` of the params of `session/load` and `session/resume`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LoadMeta {
+    /// Take the session from the daemon that has it open, which can no longer write to it.
+    pub take_over: bool,
+}
+
+/// `_meta.copydesk` of the results of `session/load` and `session/resume`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LoadedMeta {
+    /// Another daemon has the session open: prompts are refused here until it is taken over or free, and loaded again.
+    pub read_only: bool,
+}

@@ -49,6 +49,61 @@ pub const METHODS: &[Method] = &[
         doc: "Opens a session in a folder.",
     },
     Method {
+        name: acp::AGENT_METHOD_NAMES.session_load,
+        from: Side::Client,
+        kind: Kind::Request {
+            params: acp_type::<acp::LoadSessionRequest>(),
+            result: acp_type::<acp::LoadSessionResponse>(),
+        },
+        gate: Gate::Acp,
+        stability: Stability::Stable,
+        doc: "Opens a stored session; answered when its whole conversation was sent as updates. `_meta`: `LoadMeta`, `LoadedMeta`.",
+    },
+    Method {
+        name: acp::AGENT_METHOD_NAMES.session_resume,
+        from: Side::Client,
+        kind: Kind::Request {
+            params: acp_type::<acp::ResumeSessionRequest>(),
+            result: acp_type::<acp::ResumeSessionResponse>(),
+        },
+        gate: Gate::Acp,
+        stability: Stability::Stable,
+        doc: "The same without the conversation.",
+    },
+    Method {
+        name: acp::AGENT_METHOD_NAMES.session_list,
+        from: Side::Client,
+        kind: Kind::Request {
+            params: acp_type::<acp::ListSessionsRequest>(),
+            result: acp_type::<acp::ListSessionsResponse>(),
+        },
+        gate: Gate::Acp,
+        stability: Stability::Stable,
+        doc: "Stored sessions, the one used last first, in pages.",
+    },
+    Method {
+        name: acp::AGENT_METHOD_NAMES.session_close,
+        from: Side::Client,
+        kind: Kind::Request {
+            params: acp_type::<acp::CloseSessionRequest>(),
+            result: acp_type::<acp::CloseSessionResponse>(),
+        },
+        gate: Gate::Acp,
+        stability: Stability::Stable,
+        doc: "Ends the session as if cancelled, and frees it.",
+    },
+    Method {
+        name: acp::AGENT_METHOD_NAMES.session_delete,
+        from: Side::Client,
+        kind: Kind::Request {
+            params: acp_type::<acp::DeleteSessionRequest>(),
+            result: acp_type::<acp::DeleteSessionResponse>(),
+        },
+        gate: Gate::Acp,
+        stability: Stability::Stable,
+        doc: "Removes a stored session for good.",
+    },
+    Method {
         name: acp::AGENT_METHOD_NAMES.session_prompt,
         from: Side::Client,
         kind: Kind::Request { params: acp_type::<acp::PromptRequest>(), result: acp_type::<acp::PromptResponse>() },

@@ -8,7 +8,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::additions::{ClientOptIn, OutcomeMeta, PROTOCOL, ServerOptIn};
+use crate::additions::{ClientOptIn, LoadMeta, LoadedMeta, OutcomeMeta, PROTOCOL, ServerOptIn};
 use crate::methods::{Gate, Kind, METHODS, Method, Side, Type};
 
 pub use markdown::with_tables;
@@ -20,6 +20,8 @@ pub fn json_schema() -> Value {
     generator.subschema_for::<ClientOptIn>();
     generator.subschema_for::<ServerOptIn>();
     generator.subschema_for::<OutcomeMeta>();
+    generator.subschema_for::<LoadMeta>();
+    generator.subschema_for::<LoadedMeta>();
     let methods: Map<String, Value> =
         METHODS.iter().filter_map(|method| Some((method.name.to_owned(), describe(method, &mut generator)?))).collect();
     let mut definitions: Vec<(String, Value)> = generator.take_definitions(true).into_iter().collect();
@@ -68,13 +70,18 @@ fn capability(gate: Gate) -> String {
 }
 
 /// The types that travel outside of a method, with the place where they stand.
-fn loose_types() -> [(String, &'static str); 3] {
+fn loose_types() -> [(String, &'static str); 5] {
     [
         (ClientOptIn::schema_name().into_owned(), "`capabilities.experimental.copydesk` of the params of `initialize`"),
         (ServerOptIn::schema_name().into_owned(), "`capabilities.experimental.copydesk` of the result of `initialize`"),
         (
             OutcomeMeta::schema_name().into_owned(),
             "`outcome._meta.copydesk` of the result of `session/request_permission`",
+        ),
+        (LoadMeta::schema_name().into_owned(), "`_meta.copydesk` of the params of `session/load` and `session/resume`"),
+        (
+            LoadedMeta::schema_name().into_owned(),
+            "`_meta.copydesk` of the results of `session/load` and `session/resume`",
         ),
     ]
 }

@@ -1,14 +1,15 @@
 //! The one thread that holds the database: requests reach it by a bounded channel and are answered in their order. It knows no SQL.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use copydesk_engine::ids::SessionId;
 use copydesk_engine::message::Entry;
-use copydesk_engine::ports::{SessionMeta, StoreError, StoredSession};
+use copydesk_engine::ports::{Elsewhere, Lease, ListedSession, SessionMeta, StoreError, StoredPage};
 use copydesk_workspace::path::AbsPath;
 use tokio::sync::{mpsc, oneshot};
 
+use super::presence::Presence;
 use super::sqlite::Database;
 
 /// Requests that wait; whoever comes when they are full waits too.
@@ -20,19 +21,26 @@ pub(super) enum Request {
     Create(SessionMeta, Reply<()>),
     Append(SessionId, Vec<Entry>, Reply<()>),
     Flush(Reply<()>),
-    Load(SessionId, Reply<StoredSession>),
-    List(Reply<Vec<SessionMeta>>),
+    Meta(SessionId, Reply<SessionMeta>),
+    Page(SessionId, i64, usize, Reply<StoredPage>),
+    Take(SessionId, Elsewhere, Reply<Lease>),
+    Release(SessionId, Reply<()>),
+    Delete(SessionId, Reply<()>),
+    List(Reply<Vec<ListedSession>>),
+    FirstPrompt(SessionId, Reply<Option<Entry>>),
 }
 
 /// Starts the thread with the first request. The thread ends with this value, after the requests that it has got.
 pub(super) struct Owner {
     path: AbsPath,
+    /// Outlives the thread, so that leases do.
+    presence: Arc<Presence>,
     requests: Mutex<Option<mpsc::Sender<Request>>>,
 }
 
 impl Owner {
     pub(super) fn new(path: AbsPath) -> Self {
-        Self { path, requests: Mutex::default() }
+        Self { presence: Arc::new(Presence::new(&path)), path, requests: Mutex::default() }
     }
 
     pub(super) async fn ask<T>(&self, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, StoreError> {
@@ -49,21 +57,21 @@ impl Owner {
             return Ok(requests.clone());
         }
         let (sender, receiver) = mpsc::channel(WAITING);
-        let path = self.path.clone();
+        let (path, presence) = (self.path.clone(), Arc::clone(&self.presence));
         thread::Builder::new()
             .name("store".to_owned())
-            .spawn(move || serve(&path, receiver))
+            .spawn(move || serve(&path, &presence, receiver))
             .map_err(|error| StoreError::Busy { reason: error.to_string() })?;
         *requests = Some(sender.clone());
         Ok(sender)
     }
 }
 
-fn serve(path: &AbsPath, mut requests: mpsc::Receiver<Request>) {
+fn serve(path: &AbsPath, presence: &Arc<Presence>, mut requests: mpsc::Receiver<Request>) {
     let mut database = None;
     while let Some(request) = requests.blocking_recv() {
         // Each request tries again: the user may have moved a broken file away.
-        let database = match database.take().map_or_else(|| Database::open(path), Ok) {
+        let database = match database.take().map_or_else(|| Database::open(path, Arc::clone(presence)), Ok) {
             Ok(opened) => database.insert(opened),
             Err(error) => {
                 request.refuse(error);
@@ -75,8 +83,13 @@ fn serve(path: &AbsPath, mut requests: mpsc::Receiver<Request>) {
             Request::Create(meta, reply) => drop(reply.send(database.create(&meta))),
             Request::Append(session, entries, reply) => drop(reply.send(database.append(&session, &entries))),
             Request::Flush(reply) => drop(reply.send(database.flush())),
-            Request::Load(session, reply) => drop(reply.send(database.load(&session))),
+            Request::Meta(session, reply) => drop(reply.send(database.meta(&session))),
+            Request::Page(session, after, limit, reply) => drop(reply.send(database.page(&session, after, limit))),
+            Request::Take(session, elsewhere, reply) => drop(reply.send(database.take(&session, elsewhere))),
+            Request::Release(session, reply) => drop(reply.send(database.release(&session))),
+            Request::Delete(session, reply) => drop(reply.send(database.delete(&session))),
             Request::List(reply) => drop(reply.send(database.list())),
+            Request::FirstPrompt(session, reply) => drop(reply.send(database.first_prompt(&session))),
         }
     }
 }
@@ -84,9 +97,16 @@ fn serve(path: &AbsPath, mut requests: mpsc::Receiver<Request>) {
 impl Request {
     fn refuse(self, error: StoreError) {
         match self {
-            Self::Create(_, reply) | Self::Append(_, _, reply) | Self::Flush(reply) => drop(reply.send(Err(error))),
-            Self::Load(_, reply) => drop(reply.send(Err(error))),
+            Self::Create(_, reply)
+            | Self::Append(_, _, reply)
+            | Self::Flush(reply)
+            | Self::Release(_, reply)
+            | Self::Delete(_, reply) => drop(reply.send(Err(error))),
+            Self::Meta(_, reply) => drop(reply.send(Err(error))),
+            Self::Page(_, _, _, reply) => drop(reply.send(Err(error))),
+            Self::Take(_, _, reply) => drop(reply.send(Err(error))),
             Self::List(reply) => drop(reply.send(Err(error))),
+            Self::FirstPrompt(_, reply) => drop(reply.send(Err(error))),
         }
     }
 }

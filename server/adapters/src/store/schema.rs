@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::sqlite::store_error;
 
 /// From format `n` to `n + 1`. A released one is never changed.
-pub(super) const MIGRATIONS: &[&str] = &[FORMAT_1];
+pub(super) const MIGRATIONS: &[&str] = &[FORMAT_1, FORMAT_2];
 
 /// Rows are only added. `kind` repeats the entry's tag, for queries; `json` is the entry.
 const FORMAT_1: &str = "
@@ -22,6 +22,14 @@ const FORMAT_1: &str = "
         kind TEXT NOT NULL,
         json TEXT NOT NULL,
         PRIMARY KEY (session, seq)
+    ) STRICT;
+";
+
+/// Which daemon, by the name of its presence, may write a session; no row: nobody has it open.
+const FORMAT_2: &str = "
+    CREATE TABLE lease (
+        session TEXT PRIMARY KEY NOT NULL REFERENCES session (id),
+        daemon TEXT NOT NULL
     ) STRICT;
 ";
 

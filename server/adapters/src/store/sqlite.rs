@@ -1,17 +1,20 @@
 //! The `Store` port on SQLite, in WAL mode: an append is a transaction that survives the daemon's death, a flush makes it survive the machine's.
-//! Several daemons may share the file.
+//! Several daemons may share the file: each session is written by the one that its lease names, as long as that is alive.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::sync::Arc;
 
-use copydesk_engine::ids::SessionId;
+use copydesk_engine::ids::{Millis, SessionId};
 use copydesk_engine::message::Entry;
-use copydesk_engine::ports::{BoxFuture, SessionMeta, Store, StoreError, StoredSession};
+use copydesk_engine::ports::{BoxFuture, Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
 use copydesk_workspace::path::AbsPath;
-use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use serde::Deserialize;
 
 use super::owner::{Owner, Request};
+use super::presence::Presence;
 use super::schema::{self, MIGRATIONS};
 
 /// Opens its file with the first request, never before.
@@ -39,12 +42,32 @@ impl Store for SqliteStore {
         Box::pin(self.owner.ask(Request::Flush))
     }
 
-    fn load(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
-        Box::pin(self.owner.ask(|reply| Request::Load(session, reply)))
+    fn meta(&self, session: SessionId) -> BoxFuture<'_, Result<SessionMeta, StoreError>> {
+        Box::pin(self.owner.ask(|reply| Request::Meta(session, reply)))
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<SessionMeta>, StoreError>> {
+    fn page(&self, session: SessionId, after: i64, limit: usize) -> BoxFuture<'_, Result<StoredPage, StoreError>> {
+        Box::pin(self.owner.ask(move |reply| Request::Page(session, after, limit, reply)))
+    }
+
+    fn take(&self, session: SessionId, elsewhere: Elsewhere) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        Box::pin(self.owner.ask(move |reply| Request::Take(session, elsewhere, reply)))
+    }
+
+    fn release(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.owner.ask(|reply| Request::Release(session, reply)))
+    }
+
+    fn delete(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.owner.ask(|reply| Request::Delete(session, reply)))
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<ListedSession>, StoreError>> {
         Box::pin(self.owner.ask(Request::List))
+    }
+
+    fn first_prompt(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Entry>, StoreError>> {
+        Box::pin(self.owner.ask(|reply| Request::FirstPrompt(session, reply)))
     }
 }
 
@@ -52,10 +75,11 @@ impl Store for SqliteStore {
 pub(super) struct Database {
     connection: Connection,
     path: AbsPath,
+    presence: Arc<Presence>,
 }
 
 impl Database {
-    pub(super) fn open(path: &AbsPath) -> Result<Self, StoreError> {
+    pub(super) fn open(path: &AbsPath, presence: Arc<Presence>) -> Result<Self, StoreError> {
         let sql_error = |error: rusqlite::Error| store_error(path, &error);
         make_private(path).map_err(|error| unusable(path, &format!("{error}; its folder must be writable")))?;
         let mut connection = Connection::open(path.as_path()).map_err(sql_error)?;
@@ -63,41 +87,89 @@ impl Database {
         connection.pragma_update(None, "journal_mode", "WAL").map_err(sql_error)?;
         connection.pragma_update(None, "synchronous", "NORMAL").map_err(sql_error)?;
         schema::migrate(&mut connection, path, MIGRATIONS)?;
-        Ok(Self { connection, path: path.clone() })
+        Ok(Self { connection, path: path.clone(), presence })
     }
 
     /// A session that is there already stays as it is.
-    pub(super) fn create(&self, meta: &SessionMeta) -> Result<(), StoreError> {
+    pub(super) fn create(&mut self, meta: &SessionMeta) -> Result<(), StoreError> {
         let json = to_json(meta)?;
-        self.connection
-            .prepare_cached("INSERT INTO session (id, created, meta) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
-            .and_then(|mut insert| insert.execute(params![meta.id.as_str(), meta.created.0, json]))
-            .map_err(|error| self.error(&error))?;
-        Ok(())
+        let daemon = self.daemon()?;
+        self.in_transaction(&meta.id, |transaction, session| {
+            let insert = "INSERT INTO session (id, created, meta) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+            let made = transaction.prepare_cached(insert)?.execute(params![session, meta.created.0, json])?;
+            if made > 0 {
+                transaction.prepare_cached(SET_LEASE)?.execute([session, &daemon])?;
+            }
+            Ok(Ok(()))
+        })
     }
 
     /// All of them or none.
     pub(super) fn append(&mut self, session: &SessionId, entries: &[Entry]) -> Result<(), StoreError> {
         let rows = entries.iter().map(row_of).collect::<Result<Vec<_>, _>>()?;
-        let path = &self.path;
-        let sql_error = |error: rusqlite::Error| store_error(path, &error);
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql_error)?;
-        {
-            let next = "SELECT (SELECT max(seq) FROM entry WHERE session = ?1) FROM session WHERE id = ?1";
-            let last: Option<Option<i64>> = transaction
-                .prepare_cached(next)
-                .and_then(|mut select| select.query_row([session.as_str()], |row| row.get(0)).optional())
-                .map_err(sql_error)?;
-            let last = last.ok_or_else(|| StoreError::UnknownSession(session.clone()))?.unwrap_or(0);
-            let mut insert = transaction
-                .prepare_cached("INSERT INTO entry (session, seq, kind, json) VALUES (?1, ?2, ?3, ?4)")
-                .map_err(sql_error)?;
-            for (seq, (kind, json)) in (last + 1..).zip(&rows) {
-                insert.execute(params![session.as_str(), seq, kind, json]).map_err(sql_error)?;
+        let daemon = self.daemon()?;
+        self.in_transaction(session, |transaction, id| {
+            let last = "SELECT (SELECT max(seq) FROM entry WHERE session = ?1) FROM session WHERE id = ?1";
+            let last: Option<Option<i64>> =
+                transaction.prepare_cached(last)?.query_row([id], |row| row.get(0)).optional()?;
+            let Some(last) = last else { return Ok(Err(StoreError::UnknownSession(session.clone()))) };
+            if lease(transaction, id)?.as_deref() != Some(&daemon) {
+                return Ok(Err(StoreError::Elsewhere(session.clone())));
             }
+            let insert = "INSERT INTO entry (session, seq, kind, json) VALUES (?1, ?2, ?3, ?4)";
+            let mut insert = transaction.prepare_cached(insert)?;
+            for (seq, (kind, json)) in (last.unwrap_or(0) + 1..).zip(&rows) {
+                insert.execute(params![id, seq, kind, json])?;
+            }
+            Ok(Ok(()))
+        })
+    }
+
+    pub(super) fn take(&mut self, session: &SessionId, elsewhere: Elsewhere) -> Result<Lease, StoreError> {
+        let daemon = self.daemon()?;
+        let presence = Arc::clone(&self.presence);
+        self.in_transaction(session, |transaction, id| {
+            let exists = "SELECT 1 FROM session WHERE id = ?1";
+            if !transaction.prepare_cached(exists)?.exists([id])? {
+                return Ok(Err(StoreError::UnknownSession(session.clone())));
+            }
+            match lease(transaction, id)? {
+                Some(holder) if holder == daemon => return Ok(Ok(Lease::Kept)),
+                Some(holder) if elsewhere == Elsewhere::Leave => match presence.is_alive(&holder) {
+                    Ok(true) => return Ok(Ok(Lease::Elsewhere)),
+                    Ok(false) => {}
+                    Err(error) => return Ok(Err(StoreError::Busy { reason: error.to_string() })),
+                },
+                Some(_) | None => {}
+            }
+            transaction.prepare_cached(SET_LEASE)?.execute([id, &daemon])?;
+            Ok(Ok(Lease::Taken))
+        })
+    }
+
+    pub(super) fn release(&mut self, session: &SessionId) -> Result<(), StoreError> {
+        let daemon = self.daemon()?;
+        let delete = "DELETE FROM lease WHERE session = ?1 AND daemon = ?2";
+        self.connection
+            .prepare_cached(delete)
+            .and_then(|mut delete| delete.execute([session.as_str(), &daemon]))
+            .map_err(|error| self.error(&error))?;
+        Ok(())
+    }
+
+    pub(super) fn delete(&mut self, session: &SessionId) -> Result<(), StoreError> {
+        match self.take(session, Elsewhere::Leave) {
+            Ok(Lease::Kept | Lease::Taken) => {}
+            Ok(Lease::Elsewhere) => return Err(StoreError::Elsewhere(session.clone())),
+            Err(StoreError::UnknownSession(_)) => return Ok(()),
+            Err(error) => return Err(error),
         }
-        transaction.commit().map_err(sql_error)
+        self.in_transaction(session, |transaction, id| {
+            for table in ["lease WHERE session", "entry WHERE session", "session WHERE id"] {
+                transaction.execute(&format!("DELETE FROM {table} = ?1"), [id])?;
+            }
+            Ok(Ok(()))
+        })
     }
 
     /// A checkpoint syncs the log before it copies from it.
@@ -105,56 +177,106 @@ impl Database {
         self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(|error| self.error(&error))
     }
 
-    pub(super) fn load(&self, session: &SessionId) -> Result<StoredSession, StoreError> {
-        let sql_error = |error: rusqlite::Error| self.error(&error);
+    pub(super) fn meta(&self, session: &SessionId) -> Result<SessionMeta, StoreError> {
         let meta: Option<String> = self
             .connection
             .prepare_cached("SELECT meta FROM session WHERE id = ?1")
             .and_then(|mut select| select.query_row([session.as_str()], |row| row.get(0)).optional())
-            .map_err(sql_error)?;
+            .map_err(|error| self.error(&error))?;
         let meta = meta.ok_or_else(|| StoreError::UnknownSession(session.clone()))?;
-        let meta = serde_json::from_str(&meta)
-            .map_err(|error| unusable(&self.path, &format!("the row of session {session} is damaged: {error}")))?;
+        serde_json::from_str(&meta)
+            .map_err(|error| unusable(&self.path, &format!("the row of session {session} is damaged: {error}")))
+    }
 
-        // The numbers come from the index alone, and each row is read by itself: a damaged page costs its own rows, not those behind it.
-        let mut numbers = self
-            .connection
-            .prepare_cached("SELECT seq FROM entry WHERE session = ?1 ORDER BY seq")
-            .map_err(sql_error)?;
-        let numbers: Vec<i64> =
-            numbers.query_map([session.as_str()], |row| row.get(0)).and_then(Iterator::collect).map_err(sql_error)?;
-        let mut stored = StoredSession { meta, entries: Vec::with_capacity(numbers.len()), damaged: Vec::new() };
-        for number in numbers {
+    /// The numbers come from the index alone, and each row is read by itself: a damaged page costs its own rows, not those behind it.
+    pub(super) fn page(&self, session: &SessionId, after: i64, limit: usize) -> Result<StoredPage, StoreError> {
+        let select = "SELECT seq FROM entry WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut page = StoredPage::default();
+        for number in self.numbers(select, params![session.as_str(), after, limit])? {
+            page.last = Some(number);
             match self.entry(session, number) {
-                Ok(entry) => stored.entries.push(entry),
+                Ok(entry) => page.entries.push(entry),
                 Err(reason) => {
                     tracing::warn!(%session, row = number, reason, "a damaged row was skipped");
-                    stored.damaged.push((number, reason));
+                    page.damaged.push((number, reason));
                 }
             }
         }
-        Ok(stored)
+        Ok(page)
     }
 
     /// A session whose own row is damaged is left out, with a warning in the log.
-    pub(super) fn list(&self) -> Result<Vec<SessionMeta>, StoreError> {
+    pub(super) fn list(&self) -> Result<Vec<ListedSession>, StoreError> {
         let sql_error = |error: rusqlite::Error| self.error(&error);
-        let mut select = self
-            .connection
-            .prepare_cached("SELECT id, meta FROM session ORDER BY created DESC, id DESC")
-            .map_err(sql_error)?;
+        let mut select = self.connection.prepare_cached("SELECT id, meta FROM session").map_err(sql_error)?;
         let rows: Vec<(String, String)> = select
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
             .and_then(Iterator::collect)
             .map_err(sql_error)?;
-        let read = |(id, meta): (String, String)| match serde_json::from_str(&meta) {
-            Ok(meta) => Some(meta),
+        let read = |(id, meta): (String, String)| match serde_json::from_str::<SessionMeta>(&meta) {
+            Ok(meta) => Some(self.listed(meta)),
             Err(error) => {
                 tracing::warn!(session = id, %error, "a damaged session was left out of the list");
                 None
             }
         };
         Ok(rows.into_iter().filter_map(read).collect())
+    }
+
+    pub(super) fn first_prompt(&self, session: &SessionId) -> Result<Option<Entry>, StoreError> {
+        let select = "SELECT seq FROM entry WHERE session = ?1 AND kind = 'user' ORDER BY seq";
+        let numbers = self.numbers(select, [session.as_str()])?;
+        Ok(numbers.into_iter().find_map(|number| self.entry(session, number).ok()))
+    }
+
+    /// What cannot be read of its rows is taken as if it were not there.
+    fn listed(&self, meta: SessionMeta) -> ListedSession {
+        let select =
+            "SELECT json FROM entry WHERE session = ?1 AND kind IN ('user', 'turn_ended') ORDER BY seq DESC LIMIT 1";
+        let last: Option<String> = self
+            .connection
+            .prepare_cached(select)
+            .and_then(|mut select| select.query_row([meta.id.as_str()], |row| row.get(0)).optional())
+            .unwrap_or_default();
+        let updated = last.and_then(|json| serde_json::from_str::<Timed>(&json).ok());
+        let exists = "SELECT 1 FROM entry WHERE session = ?1 AND kind = 'user'";
+        let has_prompt =
+            self.connection.prepare_cached(exists).and_then(|mut select| select.exists([meta.id.as_str()]));
+        ListedSession {
+            updated: updated.map_or(meta.created, |timed| timed.at),
+            has_prompt: has_prompt.unwrap_or(true),
+            meta,
+        }
+    }
+
+    fn numbers(&self, select: &str, params: impl rusqlite::Params) -> Result<Vec<i64>, StoreError> {
+        self.connection
+            .prepare_cached(select)
+            .and_then(|mut select| select.query_map(params, |row| row.get(0))?.collect())
+            .map_err(|error| self.error(&error))
+    }
+
+    /// Nothing is written where `work` refuses.
+    fn in_transaction<T>(
+        &mut self,
+        session: &SessionId,
+        work: impl FnOnce(&Transaction<'_>, &str) -> rusqlite::Result<Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let path = &self.path;
+        let sql_error = |error: rusqlite::Error| store_error(path, &error);
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql_error)?;
+        let done = work(&transaction, session.as_str()).map_err(sql_error)??;
+        transaction.commit().map_err(sql_error)?;
+        Ok(done)
+    }
+
+    /// The name under which this daemon holds leases.
+    fn daemon(&self) -> Result<String, StoreError> {
+        self.presence
+            .name()
+            .map_err(|error| unusable(&self.path, &format!("{error}; the folder `daemons` beside it must be writable")))
     }
 
     fn entry(&self, session: &SessionId, number: i64) -> Result<Entry, String> {
@@ -168,6 +290,19 @@ impl Database {
     fn error(&self, error: &rusqlite::Error) -> StoreError {
         store_error(&self.path, error)
     }
+}
+
+const SET_LEASE: &str = "INSERT OR REPLACE INTO lease (session, daemon) VALUES (?1, ?2)";
+
+fn lease(transaction: &Transaction<'_>, session: &str) -> rusqlite::Result<Option<String>> {
+    let select = "SELECT daemon FROM lease WHERE session = ?1";
+    transaction.prepare_cached(select)?.query_row([session], |row| row.get(0)).optional()
+}
+
+/// What is read of a row for the list.
+#[derive(Deserialize)]
+struct Timed {
+    at: Millis,
 }
 
 pub(super) fn store_error(path: &AbsPath, error: &rusqlite::Error) -> StoreError {

@@ -37,6 +37,32 @@ impl Fixture {
     }
 }
 
+/// What there is of the session, and the rows that are damaged, read in small pages.
+async fn load(store: &SqliteStore, id: SessionId) -> Result<StoredPage, StoreError> {
+    store.meta(id.clone()).await?;
+    let mut all = StoredPage { last: Some(0), ..StoredPage::default() };
+    loop {
+        let page = store.page(id.clone(), all.last.unwrap(), 2).await?;
+        let Some(last) = page.last else { return Ok(all) };
+        all.last = Some(last);
+        all.entries.extend(page.entries);
+        all.damaged.extend(page.damaged);
+    }
+}
+
+/// A store that may write the session.
+async fn taken(fixture: &Fixture, id: SessionId) -> SqliteStore {
+    let store = fixture.store();
+    assert_eq!(store.take(id, Elsewhere::Leave).await, Ok(Lease::Taken));
+    store
+}
+
+async fn listed(store: &SqliteStore) -> Vec<SessionMeta> {
+    let mut listed: Vec<_> = store.list().await.unwrap().into_iter().map(|listed| listed.meta).collect();
+    listed.sort_by_key(|meta| std::cmp::Reverse(meta.created));
+    listed
+}
+
 fn meta(id: &str, created: i64) -> SessionMeta {
     let folder = AbsPath::new("/project").unwrap();
     SessionMeta { id: SessionId::new(id), created: Millis(created), roots: vec![folder.clone()], folder }
@@ -66,10 +92,10 @@ async fn r12_1_what_was_appended_is_there_after_a_new_start() {
     store.append(SessionId::new("ses_2"), vec![odd.clone()]).await.unwrap();
     store.append(id(), vec![text(3)]).await.unwrap();
     for store in [store, fixture.store()] {
-        let expected = StoredSession { meta: meta("ses_1", 1), entries: (1..=3).map(text).collect(), damaged: vec![] };
-        assert_eq!(store.load(id()).await, Ok(expected));
-        assert_eq!(store.load(SessionId::new("ses_2")).await.unwrap().entries, std::slice::from_ref(&odd));
-        assert_eq!(store.list().await, Ok(vec![meta("ses_2", 2), meta("ses_1", 1)]));
+        let expected = StoredPage { entries: (1..=3).map(text).collect(), damaged: vec![], last: Some(3) };
+        assert_eq!(load(&store, id()).await, Ok(expected));
+        assert_eq!(load(&store, SessionId::new("ses_2")).await.unwrap().entries, std::slice::from_ref(&odd));
+        assert_eq!(listed(&store).await, [meta("ses_2", 2), meta("ses_1", 1)]);
     }
 }
 
@@ -82,7 +108,7 @@ async fn r12_1_a_flush_brings_everything_into_the_file_itself() {
     store.flush().await.unwrap();
     let copy = AbsPath::new(fixture.temp.path().join("copy.db")).unwrap();
     fs::copy(fixture.path().as_path(), copy.as_path()).unwrap();
-    assert_eq!(SqliteStore::new(copy).load(id()).await.unwrap().entries, [text(1)]);
+    assert_eq!(load(&SqliteStore::new(copy), id()).await.unwrap().entries, [text(1)]);
 }
 
 #[tokio::test]
@@ -104,17 +130,17 @@ async fn sessions_are_known_by_their_ids_and_never_replaced() {
     let fixture = Fixture::new();
     let store = fixture.store();
     assert_eq!(store.list().await, Ok(Vec::new()));
-    assert_eq!(store.load(id()).await, Err(StoreError::UnknownSession(id())));
+    assert_eq!(load(&store, id()).await, Err(StoreError::UnknownSession(id())));
     assert_eq!(store.append(id(), vec![text(1)]).await, Err(StoreError::UnknownSession(id())));
     store.create(meta("ses_1", 1)).await.unwrap();
     store.append(id(), vec![text(1)]).await.unwrap();
     store.create(meta("ses_1", 9)).await.unwrap();
-    let stored = store.load(id()).await.unwrap();
-    assert_eq!((stored.meta, stored.entries), (meta("ses_1", 1), vec![text(1)]));
+    assert_eq!(load(&store, id()).await.unwrap().entries, [text(1)]);
+    assert_eq!(store.meta(id()).await, Ok(meta("ses_1", 1)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_daemons_share_one_file() {
+async fn c94_two_daemons_share_one_file() {
     let fixture = Fixture::new();
     let write = async |name: &'static str| {
         let store = fixture.store();
@@ -125,17 +151,17 @@ async fn two_daemons_share_one_file() {
     };
     tokio::join!(write("ses_1"), write("ses_2"));
     for name in ["ses_1", "ses_2"] {
-        let entries = fixture.store().load(SessionId::new(name)).await.unwrap().entries;
+        let entries = load(&fixture.store(), SessionId::new(name)).await.unwrap().entries;
         assert_eq!(entries, (0..50).map(text).collect::<Vec<_>>());
     }
 }
 
 #[tokio::test]
-async fn r2_5_damaged_rows_are_skipped_and_named() {
+async fn r2_5_c94_damaged_rows_are_skipped_and_named() {
     let fixture = Fixture::new();
     let store = fixture.store();
     store.create(meta("ses_1", 1)).await.unwrap();
-    store.append(id(), (1..=6).map(text).collect()).await.unwrap();
+    store.append(id(), (1..=9).map(text).collect()).await.unwrap();
     let connection = fixture.closed(store);
     let set = |seq: i64, json: &dyn rusqlite::ToSql| {
         connection.execute("UPDATE entry SET json = ?2 WHERE seq = ?1", params![seq, json]).unwrap();
@@ -143,22 +169,29 @@ async fn r2_5_damaged_rows_are_skipped_and_named() {
     set(2, &r#"{"entry": "text", "message""#);
     // A kind that a newer release of the same format has added.
     set(3, &r#"{"entry": "hologram", "at": 3}"#);
+    // A number as a string, and a diff without its path.
+    set(7, &r#"{"entry": "turn_ended", "at": "7", "reason": {"type": "done"}}"#);
+    set(
+        8,
+        &r#"{"entry": "tool_result", "call": "call_1", "at": 8, "result": {"status": "completed", "text": "", "title": "",
+            "diffs": [{"before": null, "after": "x"}]}}"#,
+    );
     connection.execute("UPDATE entry SET json = CAST(x'ff7b' AS TEXT) WHERE seq = 5", []).unwrap();
     drop(connection);
 
-    let store = fixture.store();
-    let stored = store.load(id()).await.unwrap();
-    assert_eq!(stored.entries, [text(1), text(4), text(6)]);
-    assert_eq!(stored.damaged.iter().map(|(row, _)| *row).collect::<Vec<_>>(), [2, 3, 5]);
+    let store = taken(&fixture, id()).await;
+    let stored = load(&store, id()).await.unwrap();
+    assert_eq!(stored.entries, [text(1), text(4), text(6), text(9)]);
+    assert_eq!(stored.damaged.iter().map(|(row, _)| *row).collect::<Vec<_>>(), [2, 3, 5, 7, 8]);
     assert!(stored.damaged[1].1.contains("hologram"), "{:?}", stored.damaged);
     // They stay, and the session goes on behind them.
-    store.append(id(), vec![text(7)]).await.unwrap();
-    let again = store.load(id()).await.unwrap();
-    assert_eq!((again.entries.len(), again.damaged), (4, stored.damaged));
+    store.append(id(), vec![text(10)]).await.unwrap();
+    let again = load(&store, id()).await.unwrap();
+    assert_eq!((again.entries.len(), again.damaged), (5, stored.damaged));
 }
 
 #[tokio::test]
-async fn r2_5_a_damaged_page_costs_its_own_rows() {
+async fn r2_5_c94_a_damaged_page_costs_its_own_rows() {
     let fixture = Fixture::new();
     let store = fixture.store();
     store.create(meta("ses_1", 1)).await.unwrap();
@@ -175,7 +208,7 @@ async fn r2_5_a_damaged_page_costs_its_own_rows() {
     bytes[start..start + 4].copy_from_slice(&[0xff; 4]);
     fs::write(fixture.path().as_path(), bytes).unwrap();
 
-    let stored = fixture.store().load(id()).await.unwrap();
+    let stored = load(&fixture.store(), id()).await.unwrap();
     assert_eq!(stored.entries, [text(1), text(3)]);
     assert_eq!(stored.damaged.iter().map(|(row, _)| *row).collect::<Vec<_>>(), [2]);
 }
@@ -190,8 +223,111 @@ async fn r2_5_a_damaged_session_does_not_hide_the_others() {
     connection.execute("UPDATE session SET meta = '{' WHERE id = 'ses_1'", []).unwrap();
     drop(connection);
     let store = fixture.store();
-    assert_eq!(store.list().await, Ok(vec![meta("ses_2", 2)]));
-    assert!(matches!(store.load(id()).await, Err(StoreError::Unusable { reason, .. }) if reason.contains("ses_1")));
+    assert_eq!(listed(&store).await, [meta("ses_2", 2)]);
+    assert!(matches!(load(&store, id()).await, Err(StoreError::Unusable { reason, .. }) if reason.contains("ses_1")));
+}
+
+/// A file as the releases with format 1 have written it. It is never written again.
+const FORMAT_1: &[u8] = include_bytes!("golden/format-1.db");
+
+#[tokio::test]
+async fn r12_1_c94_a_file_of_format_1_is_copied_and_read_whole() {
+    let fixture = Fixture::new();
+    let path = fixture.path();
+    fs::create_dir_all(path.parent().unwrap().as_path()).unwrap();
+    fs::write(path.as_path(), FORMAT_1).unwrap();
+    let store = fixture.store();
+    let stored = load(&store, id()).await.unwrap();
+    assert_eq!(stored.damaged, []);
+    // What it holds is what is written today.
+    let raw = fixture.temp.path().join("raw.db");
+    fs::write(&raw, FORMAT_1).unwrap();
+    let raw = Connection::open(raw).unwrap();
+    let mut select = raw.prepare("SELECT kind, json FROM entry WHERE session = 'ses_1' ORDER BY seq").unwrap();
+    let rows: Vec<(String, String)> =
+        select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().collect::<Result<_, _>>().unwrap();
+    assert_eq!(stored.entries.iter().map(|entry| row_of(entry).unwrap()).collect::<Vec<_>>(), rows);
+    let mut kinds: Vec<_> = rows.iter().map(|(kind, _)| kind.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let all = [
+        "chosen",
+        "reasoning",
+        "step_ended",
+        "step_started",
+        "text",
+        "titled",
+        "todos",
+        "tool_call",
+        "tool_result",
+        "turn_ended",
+        "user",
+    ];
+    assert_eq!(kinds, all, "every kind of entry");
+    assert_eq!(listed(&store).await.iter().map(|meta| meta.id.as_str()).collect::<Vec<_>>(), ["ses_2", "ses_1"]);
+
+    // It goes on in the format of today, and the copy is what was there.
+    assert_eq!(store.take(id(), Elsewhere::Leave).await, Ok(Lease::Taken));
+    store.append(id(), vec![text(1)]).await.unwrap();
+    drop(fixture.closed(store));
+    let copy = Connection::open(format!("{path}.format-1")).unwrap();
+    let rows: i64 = copy.query_row("SELECT count(*) FROM entry", [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, 18);
+    assert_eq!(copy.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)).unwrap(), 1);
+}
+
+#[tokio::test]
+async fn c94_a_session_is_written_by_one_daemon_and_read_by_all() {
+    let fixture = Fixture::new();
+    let (one, two) = (fixture.store(), fixture.store());
+    one.create(meta("ses_1", 1)).await.unwrap();
+    one.append(id(), vec![text(1)]).await.unwrap();
+    assert_eq!(one.take(id(), Elsewhere::Leave).await, Ok(Lease::Kept));
+    assert_eq!(two.take(id(), Elsewhere::Leave).await, Ok(Lease::Elsewhere));
+    assert_eq!(two.append(id(), vec![text(2)]).await, Err(StoreError::Elsewhere(id())));
+    assert_eq!(two.delete(id()).await, Err(StoreError::Elsewhere(id())));
+    two.create(meta("ses_1", 9)).await.unwrap();
+    two.release(id()).await.unwrap();
+    assert_eq!(one.append(id(), vec![text(2)]).await, Ok(()), "nobody else gives it back");
+    assert_eq!(load(&two, id()).await.unwrap().entries, [text(1), text(2)]);
+
+    assert_eq!(two.take(id(), Elsewhere::TakeOver).await, Ok(Lease::Taken));
+    assert_eq!(one.append(id(), vec![text(3)]).await, Err(StoreError::Elsewhere(id())));
+    two.append(id(), vec![text(3)]).await.unwrap();
+    assert_eq!(one.take(id(), Elsewhere::Leave).await, Ok(Lease::Elsewhere));
+
+    two.release(id()).await.unwrap();
+    assert_eq!(one.take(id(), Elsewhere::Leave).await, Ok(Lease::Taken));
+    assert_eq!(two.delete(id()).await, Err(StoreError::Elsewhere(id())));
+    one.delete(id()).await.unwrap();
+    one.delete(id()).await.unwrap();
+    assert_eq!(load(&two, id()).await, Err(StoreError::UnknownSession(id())));
+    assert_eq!(two.take(id(), Elsewhere::TakeOver).await, Err(StoreError::UnknownSession(id())));
+    assert_eq!(two.list().await, Ok(vec![]));
+}
+
+#[tokio::test]
+async fn r12_3_the_list_tells_when_a_session_was_used_and_its_first_prompt() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let user = |number: i64| Entry::User {
+        message: MessageId::new("msg_1"),
+        at: Millis(number),
+        agent: "build".to_owned(),
+        parts: vec![copydesk_engine::message::PromptPart::Text { text: number.to_string() }],
+    };
+    let ended = |number| Entry::TurnEnded { at: Millis(number), reason: copydesk_engine::message::TurnEnd::Done };
+    for (name, entries) in [("ses_1", vec![]), ("ses_2", vec![user(5), text(1), ended(8), text(2)])] {
+        store.create(meta(name, 3)).await.unwrap();
+        store.append(SessionId::new(name), entries).await.unwrap();
+    }
+    let mut listed = store.list().await.unwrap();
+    listed.sort_by_key(|listed| listed.updated);
+    let expected =
+        |name, updated, has_prompt| ListedSession { meta: meta(name, 3), updated: Millis(updated), has_prompt };
+    assert_eq!(listed, [expected("ses_1", 3, false), expected("ses_2", 8, true)]);
+    assert_eq!(store.first_prompt(id()).await, Ok(None));
+    assert_eq!(store.first_prompt(SessionId::new("ses_2")).await, Ok(Some(user(5))));
 }
 
 #[tokio::test]
@@ -224,7 +360,7 @@ async fn a_torn_file_is_an_error_at_every_length() {
     let whole = fs::read(fixture.path().as_path()).unwrap();
     for length in [50, 100, 4096, whole.len() / 2, whole.len() - 1] {
         fs::write(fixture.path().as_path(), &whole[..length]).unwrap();
-        match fixture.store().load(id()).await {
+        match load(&fixture.store(), id()).await {
             Err(StoreError::Unusable { .. }) => {}
             Ok(stored) => assert!(!stored.damaged.is_empty(), "{length}"),
             Err(error) => panic!("{length}: {error}"),
@@ -242,9 +378,9 @@ async fn a_newer_format_is_refused_and_not_touched() {
     connection.pragma_update(None, "user_version", 99).unwrap();
     connection.close().unwrap();
     let before = fs::read(fixture.path().as_path()).unwrap();
-    let newer = StoreError::Newer { path: fixture.path().to_string(), found: 99, known: 1 };
+    let newer = StoreError::Newer { path: fixture.path().to_string(), found: 99, known: 2 };
     assert_eq!(fixture.store().create(meta("ses_2", 2)).await, Err(newer.clone()));
-    assert_eq!(fixture.store().load(id()).await, Err(newer));
+    assert_eq!(load(&fixture.store(), id()).await, Err(newer));
     assert_eq!(fs::read(fixture.path().as_path()).unwrap(), before);
 }
 
@@ -277,7 +413,9 @@ async fn r12_2_a_killed_daemon_loses_nothing_that_was_acknowledged() {
         assert!(!writer.wait().unwrap().success());
         assert!(acknowledged >= kill_after);
 
-        let stored = fixture.store().load(id()).await.unwrap();
+        let store = fixture.store();
+        assert_eq!(store.take(id(), Elsewhere::Leave).await, Ok(Lease::Taken), "c95: the dead hold nothing");
+        let stored = load(&store, id()).await.unwrap();
         assert_eq!(stored.damaged, []);
         assert!(stored.entries.len() >= acknowledged, "{} of {acknowledged}", stored.entries.len());
         assert_eq!(stored.entries, (1..=stored.entries.len()).map(text).collect::<Vec<_>>());

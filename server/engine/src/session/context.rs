@@ -47,8 +47,8 @@ pub(crate) struct Parts {
     pub(crate) registry: Arc<Registry>,
     /// Stored already.
     pub(crate) entries: Vec<Entry>,
-    /// Rows of the store that could not be read (R2.5).
-    pub(crate) damaged: Vec<(i64, String)>,
+    /// What the user is told when the session opens, beside the problems of the configuration.
+    pub(crate) notices: Vec<String>,
 }
 
 /// `None`: what the configuration says.
@@ -60,7 +60,7 @@ struct Chosen {
 
 impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { id, facts, is_git, ports, mut connection, config, registry, entries, damaged } = parts;
+        let Parts { id, facts, is_git, ports, mut connection, config, registry, entries, notices } = parts;
         let scope = DiagnosticsScope {
             servers: config.language_servers.clone(),
             roots: facts.roots.clone(),
@@ -83,10 +83,7 @@ impl Context {
             }
         }
         let seen = Arc::new(Seen::rebuild(results));
-        let damaged = damaged.into_iter().map(|(row, reason)| {
-            format!("Row {row} of the stored session could not be read and is left out of the conversation: {reason}")
-        });
-        let problems = config.problems.iter().map(ToString::to_string).chain(damaged).collect();
+        let problems = config.problems.iter().map(ToString::to_string).chain(notices).collect();
         let journal = Arc::new(Journal::new(id.clone(), Arc::clone(&ports.store), entries));
         Self {
             id,

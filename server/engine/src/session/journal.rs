@@ -40,6 +40,11 @@ impl Journal {
         read(&self.lock())
     }
 
+    /// At most `limit` entries from `start` on.
+    pub(crate) fn page(&self, start: usize, limit: usize) -> Vec<Entry> {
+        self.lock().iter().skip(start).take(limit).cloned().collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,6 @@
 //! The ports that have no will of their own, in memory: files, store, shell, editor, diagnostics, environment, clock, ids.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,8 +16,8 @@ use crate::ids::{Millis, SessionId};
 use crate::message::Entry;
 use crate::ports::{
     ApplyRequest, BoxFuture, CapturedOutput, Clock, CommandEnd, Diagnostics, DiagnosticsReport, DiagnosticsTarget,
-    Editor, EditorError, Environment, FileChange, Files, Folders, Ids, ReloadReport, Secrets, SessionMeta, Shell,
-    ShellCommand, ShellError, ShellOutcome, Store, StoreError, StoredSession, Unsaved,
+    Editor, EditorError, Elsewhere, Environment, FileChange, Files, Folders, Ids, Lease, ListedSession, ReloadReport,
+    Secrets, SessionMeta, Shell, ShellCommand, ShellError, ShellOutcome, Store, StoreError, StoredPage, Unsaved,
 };
 
 /// `Files` straight on a disk, e.g. one in memory; nothing blocks there.
@@ -86,7 +86,12 @@ pub struct MemoryStore {
     sessions: Mutex<BTreeMap<SessionId, (SessionMeta, Vec<Entry>)>>,
     broken: Mutex<Option<StoreError>>,
     damaged: Mutex<Vec<(i64, String)>>,
+    /// Sessions whose lease another daemon has.
+    elsewhere: Mutex<BTreeSet<SessionId>>,
+    /// Sessions whose lease is this daemon's.
+    held: Mutex<BTreeSet<SessionId>>,
     flushes: AtomicUsize,
+    pages: AtomicUsize,
     boundaries: Boundaries,
 }
 
@@ -114,6 +119,34 @@ impl MemoryStore {
         lock(&self.damaged).push((row, reason.to_owned()));
     }
 
+    /// Another daemon takes the session, or opens it as the first.
+    pub fn hold_elsewhere(&self, session: &SessionId) {
+        lock(&self.held).remove(session);
+        lock(&self.elsewhere).insert(session.clone());
+    }
+
+    /// The other daemon closes the session.
+    pub fn free_elsewhere(&self, session: &SessionId) {
+        lock(&self.elsewhere).remove(session);
+    }
+
+    /// Whether this daemon has the session's lease.
+    pub fn holds(&self, session: &SessionId) -> bool {
+        lock(&self.held).contains(session)
+    }
+
+    /// As the other daemon would.
+    pub fn append_elsewhere(&self, session: &SessionId, entries: Vec<Entry>) {
+        if let Some((_, stored)) = lock(&self.sessions).get_mut(session) {
+            stored.extend(entries);
+        }
+    }
+
+    /// Pages that were read so far.
+    pub fn pages(&self) -> usize {
+        self.pages.load(Ordering::SeqCst)
+    }
+
     pub fn flushes(&self) -> usize {
         self.flushes.load(Ordering::SeqCst)
     }
@@ -127,6 +160,7 @@ impl MemoryStore {
 impl Store for MemoryStore {
     fn create(&self, meta: SessionMeta) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
+            lock(&self.held).insert(meta.id.clone());
             lock(&self.sessions).insert(meta.id.clone(), (meta, Vec::new()));
             Ok(())
         })
@@ -136,6 +170,9 @@ impl Store for MemoryStore {
         Box::pin(async move {
             if let Some(error) = lock(&self.broken).clone() {
                 return Err(error);
+            }
+            if !lock(&self.held).contains(&session) {
+                return Err(StoreError::Elsewhere(session));
             }
             match lock(&self.sessions).get_mut(&session) {
                 Some((_, stored)) => stored.extend(entries),
@@ -151,25 +188,83 @@ impl Store for MemoryStore {
         Box::pin(async { Ok(()) })
     }
 
-    fn load(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
+    fn meta(&self, session: SessionId) -> BoxFuture<'_, Result<SessionMeta, StoreError>> {
         Box::pin(async move {
-            match lock(&self.sessions).get(&session) {
-                Some((meta, entries)) => Ok(StoredSession {
-                    meta: meta.clone(),
-                    entries: entries.clone(),
-                    damaged: lock(&self.damaged).clone(),
-                }),
-                None => Err(StoreError::UnknownSession(session)),
-            }
+            let sessions = lock(&self.sessions);
+            sessions.get(&session).map(|(meta, _)| meta.clone()).ok_or(StoreError::UnknownSession(session))
         })
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<SessionMeta>, StoreError>> {
+    fn page(&self, session: SessionId, after: i64, limit: usize) -> BoxFuture<'_, Result<StoredPage, StoreError>> {
         Box::pin(async move {
-            let mut sessions: Vec<_> = lock(&self.sessions).values().map(|(meta, _)| meta.clone()).collect();
-            sessions.sort_by_key(|meta| std::cmp::Reverse(meta.created));
-            Ok(sessions)
+            self.pages.fetch_add(1, Ordering::SeqCst);
+            let damaged = lock(&self.damaged).clone();
+            let sessions = lock(&self.sessions);
+            let (_, stored) = sessions.get(&session).ok_or(StoreError::UnknownSession(session))?;
+            let start = usize::try_from(after).unwrap_or(0);
+            let mut page = StoredPage::default();
+            for (row, entry) in (1_i64..).zip(stored).skip(start).take(limit) {
+                page.last = Some(row);
+                match damaged.iter().find(|(damaged, _)| *damaged == row) {
+                    Some(damaged) => page.damaged.push(damaged.clone()),
+                    None => page.entries.push(entry.clone()),
+                }
+            }
+            Ok(page)
         })
+    }
+
+    fn take(&self, session: SessionId, elsewhere: Elsewhere) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        Box::pin(async move {
+            if lock(&self.held).contains(&session) {
+                return Ok(Lease::Kept);
+            }
+            let is_elsewhere = lock(&self.elsewhere).contains(&session);
+            if is_elsewhere && elsewhere == Elsewhere::Leave {
+                return Ok(Lease::Elsewhere);
+            }
+            lock(&self.elsewhere).remove(&session);
+            lock(&self.held).insert(session);
+            Ok(Lease::Taken)
+        })
+    }
+
+    fn release(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+        lock(&self.held).remove(&session);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn delete(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            if lock(&self.elsewhere).contains(&session) {
+                return Err(StoreError::Elsewhere(session));
+            }
+            lock(&self.held).remove(&session);
+            lock(&self.sessions).remove(&session);
+            Ok(())
+        })
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<ListedSession>, StoreError>> {
+        Box::pin(async move {
+            let listed = |(meta, entries): &(SessionMeta, Vec<Entry>)| {
+                let time = |entry: &Entry| match entry {
+                    Entry::User { at, .. } | Entry::TurnEnded { at, .. } => Some(*at),
+                    _ => None,
+                };
+                ListedSession {
+                    meta: meta.clone(),
+                    updated: entries.iter().rev().find_map(time).unwrap_or(meta.created),
+                    has_prompt: entries.iter().any(|entry| matches!(entry, Entry::User { .. })),
+                }
+            };
+            Ok(lock(&self.sessions).values().map(listed).collect())
+        })
+    }
+
+    fn first_prompt(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Entry>, StoreError>> {
+        let entries = self.entries(&session);
+        Box::pin(async move { Ok(entries.into_iter().find(|entry| matches!(entry, Entry::User { .. }))) })
     }
 }
 

@@ -12,12 +12,12 @@ use super::{
 };
 use crate::agent::{self, Agent, AgentMode};
 use crate::config::{Config, ConfiguredModel};
-use crate::engine::{Engine, EngineError};
+use crate::engine::{Engine, EngineError, History, LoadSession};
 use crate::ids::SessionId;
 use crate::message::ModelRef;
 use crate::overlay::Overlay;
 use crate::permission::{Origin, Rule, Verdict};
-use crate::ports::{Connection, Model, ModelSettings, Ports, ProviderSettings, WireProtocol};
+use crate::ports::{Connection, Elsewhere, Model, ModelSettings, Ports, ProviderSettings, WireProtocol};
 use crate::registry::Registry;
 use crate::session::SessionHandle;
 
@@ -103,11 +103,23 @@ impl World {
         engine.start(place, config, self.connection.clone()).await
     }
 
-    /// Opens a stored session again.
+    /// Opens a stored session again, without a replay.
     pub async fn load(&self, engine: &Engine, id: &SessionId, config: Config) -> Result<SessionHandle, EngineError> {
-        let stored = self.ports.store.load(id.clone()).await?;
+        let load = LoadSession { history: History::Known, ..self.load_of(id) };
         let place = engine.place(self.folder(), vec![self.folder()]).await;
-        engine.resume(stored, place, config, self.connection.clone()).await
+        Ok(engine.resume(load, place, config).await?.session)
+    }
+
+    /// A load with a replay that takes nothing from anybody.
+    pub fn load_of(&self, id: &SessionId) -> LoadSession {
+        LoadSession {
+            id: id.clone(),
+            folder: self.folder(),
+            additional: Vec::new(),
+            connection: self.connection.clone(),
+            history: History::Replayed,
+            elsewhere: Elsewhere::Leave,
+        }
     }
 }
 
