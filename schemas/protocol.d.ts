@@ -70,6 +70,18 @@ export interface FilesChangedResult {
   conflicts?: string[];
 }
 
+/** `_meta.copydesk` of the params of `session/load` and `session/resume`. */
+export interface LoadMeta {
+  /** Take the session from the daemon that has it open, which can no longer write to it. */
+  takeOver?: boolean;
+}
+
+/** `_meta.copydesk` of the results of `session/load` and `session/resume`. */
+export interface LoadedMeta {
+  /** Another daemon has the session open: prompts are refused here until it is taken over or free, and loaded again. */
+  readOnly?: boolean;
+}
+
 /** `outcome._meta.copydesk` of a rejecting answer to `session/request_permission`: what the user wants instead. */
 export interface OutcomeMeta {
   message?: string | null;
