@@ -82,7 +82,7 @@ async fn c39_the_version_sent_is_the_one_the_editor_sent_last() {
     apply(&bench, vec![edit]).await.unwrap();
     let requests = bench.editor.requests();
     assert_eq!(requests.len(), 1);
-    assert_eq!((requests[0].documents[0].version, requests[0].label.as_str()), (3548, LABEL));
+    assert_eq!((requests[0].documents[0].version, requests[0].label.as_str()), (3548, "Copydesk: edit a"));
 }
 
 #[tokio::test(start_paused = true)]
