@@ -1,4 +1,4 @@
-//! The operating system: disk, surroundings, commands. Unix alone; what only Linux offers stands in files of its own.
+//! The operating system: disk, searches, surroundings, commands. Unix alone; what only Linux offers stands in files of its own.
 
 mod capture;
 pub mod disk;
@@ -6,4 +6,5 @@ pub mod environment;
 pub mod files;
 mod folder;
 pub(crate) mod process_tree;
+pub mod search;
 pub mod shell;

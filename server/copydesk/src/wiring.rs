@@ -8,6 +8,7 @@ use copydesk_adapters::langservers::LanguageServerPool;
 use copydesk_adapters::os::disk::OsDisk;
 use copydesk_adapters::os::environment::{OsClock, OsEnvironment, OsIds, OsSecrets, Variables};
 use copydesk_adapters::os::files::DiskFiles;
+use copydesk_adapters::os::search::OsSearch;
 use copydesk_adapters::os::shell::OsShell;
 use copydesk_adapters::providers::Providers;
 use copydesk_adapters::store::sqlite::SqliteStore;
@@ -40,6 +41,7 @@ impl Adapters {
         let shell = Arc::new(OsShell::new(variables.clone()));
         let ports = Ports {
             files: Arc::new(DiskFiles::new(disk.clone())),
+            search: Arc::new(OsSearch),
             shell: shell.clone(),
             store: Arc::new(SqliteStore::new(folders.data.join("copydesk.db"))),
             model: Arc::new(Providers::default()),

@@ -173,6 +173,7 @@ impl Engine {
 
     pub(crate) async fn place(&self, folder: AbsPath, roots: Vec<AbsPath>) -> Place {
         let found = self.version_controlled(&folder).await;
+        let ambiguous = self.ambiguous_names(&folder, &roots).await;
         let folders = self.ports.environment.folders();
         let defaults = Config::default();
         Place {
@@ -181,6 +182,7 @@ impl Engine {
                 worktree: found.unwrap_or_else(|| folder.clone()),
                 folder,
                 roots,
+                ambiguous,
                 platform: self.ports.environment.platform(),
                 temp: folders.temp,
                 spill: folders.data.join("tool-output"),
@@ -188,6 +190,19 @@ impl Engine {
                 max_bytes: defaults.max_output_bytes,
             },
         }
+    }
+
+    /// Names of roots that are also names in the folder, without being the same place.
+    async fn ambiguous_names(&self, folder: &AbsPath, roots: &[AbsPath]) -> Vec<String> {
+        let mut names = Vec::new();
+        for root in roots.iter().filter(|_| roots.len() > 1) {
+            let name = root.name();
+            let other = folder.join(&name);
+            if !name.is_empty() && other != *root && self.ports.files.stat(other).await.is_ok() {
+                names.push(name);
+            }
+        }
+        names
     }
 
     /// The nearest ancestor that holds `.git`, a folder or (in linked work trees) a file.

@@ -20,6 +20,7 @@ pub mod registry;
 mod replay;
 pub mod run;
 pub mod runner;
+pub mod search;
 pub mod session;
 #[doc(hidden)]
 pub mod testing;

@@ -7,5 +7,5 @@ mod wildcard;
 
 pub use defaults::{agent_rules, base_rules, spill_rule};
 pub use paths::path_pattern;
-pub use rules::{Decision, Origin, Rule, Ruleset, Verdict, decide, is_hidden, permission_of};
+pub use rules::{Decision, Origin, Rule, RulesFor, Ruleset, Verdict, decide, is_hidden, permission_of};
 pub use wildcard::wildcard_match;

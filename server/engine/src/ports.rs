@@ -6,6 +6,7 @@ mod editor;
 mod environment;
 mod files;
 mod model;
+mod search;
 mod shell;
 mod store;
 
@@ -25,6 +26,9 @@ pub use model::{
     AssistantBlock, Model, ModelError, ModelErrorKind, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
     ProviderSettings, ResultBlock, ToolSpec, WireProtocol,
 };
+pub use search::{
+    FileGlob, Found, LineHit, LinePattern, MayOpen, Search, SearchError, SearchLimits, SearchStop, SearchTree, Skipped,
+};
 pub use shell::{CapturedOutput, CommandEnd, Shell, ShellCommand, ShellError, ShellOutcome};
 pub use store::{Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
 
@@ -35,6 +39,7 @@ pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a
 #[derive(Clone)]
 pub struct Ports {
     pub files: Arc<dyn Files>,
+    pub search: Arc<dyn Search>,
     pub shell: Arc<dyn Shell>,
     pub store: Arc<dyn Store>,
     pub model: Arc<dyn Model>,

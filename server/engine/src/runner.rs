@@ -9,6 +9,7 @@ mod decide;
 mod gate;
 mod grants;
 mod preview;
+mod search;
 mod seen;
 
 use std::any::Any;
@@ -27,8 +28,9 @@ use crate::message::{SeenFile, ToolResult, ToolStatus, TurnEnd};
 use crate::output;
 use crate::ports::{Connection, Ports, Preview};
 use crate::registry::{INVALID, Registry};
+use crate::search::{GrantedRoot, GrantedSearch};
 use crate::tool::{AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolError};
-use crate::view::View;
+use crate::view::{Scope, View};
 
 use access::{Need, Resolved};
 use ask::{Asks, Question, Reply};
@@ -185,8 +187,8 @@ impl Runner {
         let access = tool.access(&*decoded, &self.deps.facts)?;
         let resolved = access::resolve(&self.deps, access).await.map_err(|error| Stopped::failed(error.to_string()))?;
         self.refuse_denied(&resolved.needs)?;
-        let Resolved { needs, scope, paths, quoting } = resolved;
-        let ctx = self.context(scope, &view.call, Progress(sender));
+        let Resolved { needs, scope, paths, quoting, searched } = resolved;
+        let ctx = self.context(scope, searched, &view.call, Progress(sender));
         let may_quote = quoting.iter().all(|need| decide(&self.deps, need) == Decided::Allowed);
 
         let mut consent: Option<Preview> = None;
@@ -330,7 +332,7 @@ impl Runner {
         self.go_on().and(Err(Stopped::cancelled()))
     }
 
-    fn context(&self, scope: crate::view::Scope, call: &CallId, progress: Progress) -> ToolContext {
+    fn context(&self, scope: Scope, searched: Vec<GrantedRoot>, call: &CallId, progress: Progress) -> ToolContext {
         let RunnerDeps { connection, ports, .. } = &self.deps;
         let Connection { editor, overlay, .. } = connection;
         let session = self.deps.session.clone();
@@ -338,6 +340,12 @@ impl Runner {
         ToolContext {
             facts: Arc::clone(&self.deps.facts),
             view: view.narrowed(scope),
+            search: GrantedSearch {
+                port: Arc::clone(&ports.search),
+                overlay: Arc::clone(&connection.overlay),
+                roots: searched,
+                cancel: self.deps.cancel.clone(),
+            },
             shell: Arc::clone(&ports.shell),
             diagnostics: Arc::clone(&connection.diagnostics),
             todos: Arc::clone(&self.deps.todos),

@@ -32,7 +32,10 @@ async fn names_in_capitals_are_repaired_and_unknown_ones_told() {
     assert!(text.contains("1: x"));
     let outcome = bench.call("delete", json!({"filePath": "a"})).await;
     assert_eq!(outcome.result.status, ToolStatus::Failed);
-    assert_eq!(outcome.result.text, "There is no tool \"delete\". Tools: bash, edit, read, todowrite, write.");
+    assert_eq!(
+        outcome.result.text,
+        "There is no tool \"delete\". Tools: bash, edit, glob, grep, read, todowrite, write."
+    );
     assert_eq!(outcome.input, json!({"filePath": "a"}));
 }
 
@@ -105,20 +108,22 @@ fn schemas_are_portable_and_stable() {
     let registry = crate::registry::Registry::builtin();
     let specs = registry.specs(&bench.facts, &[]);
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-    assert_eq!(names, ["bash", "edit", "read", "todowrite", "write"]);
+    assert_eq!(names, ["bash", "edit", "glob", "grep", "read", "todowrite", "write"]);
     for spec in &specs {
         let schema = spec.parameters.to_string();
         assert_eq!(spec.parameters["type"], "object");
         for word in ["\"null\"", "$ref", "$schema", "\"uint\"", "\"default\":null"] {
             assert!(!schema.contains(word), "{}: {schema}", spec.name);
         }
-        assert!(!spec.description.contains('{'), "{}", spec.description);
+        for value in ["{folder}", "{temp}", "{platform}", "{max_lines}", "{max_bytes}", "{timeout}"] {
+            assert!(!spec.description.contains(value), "{}", spec.description);
+        }
         assert_eq!(
             schema,
             registry.specs(&bench.facts, &[]).iter().find(|s| s.name == spec.name).unwrap().parameters.to_string()
         );
     }
-    insta::assert_snapshot!(specs[2].parameters, @r#"{"properties":{"column":{"description":"The first character of the first line to show, from 1: for lines too long for one call.","minimum":0,"type":"integer"},"filePath":{"description":"The file or folder, absolute or relative to the session's folder.","type":"string"},"limit":{"description":"How many lines or entries to show.","minimum":0,"type":"integer"},"offset":{"description":"The first line (of a folder: entry) to show, from 1.","minimum":0,"type":"integer"}},"required":["filePath"],"type":"object"}"#);
+    insta::assert_snapshot!(specs[4].parameters, @r#"{"properties":{"column":{"description":"The first character of the first line to show, from 1: for lines too long for one call.","minimum":0,"type":"integer"},"filePath":{"description":"The file or folder, absolute or relative to the session's folder.","type":"string"},"limit":{"description":"How many lines or entries to show.","minimum":0,"type":"integer"},"offset":{"description":"The first line (of a folder: entry) to show, from 1.","minimum":0,"type":"integer"}},"required":["filePath"],"type":"object"}"#);
 }
 
 // Replies.

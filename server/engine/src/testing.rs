@@ -2,6 +2,7 @@
 
 mod client;
 mod model;
+mod search;
 mod strict;
 mod surroundings;
 mod toys;
@@ -9,6 +10,7 @@ mod world;
 
 pub use client::{FakeClient, PendingAsk, Recorded};
 pub use model::{FakeModel, ModelPlayer, Reply, ScriptedModel};
+pub use search::FakeSearch;
 pub use strict::{check_messages, check_request};
 pub use surroundings::{
     DiskFiles, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSecrets, FakeShell, MemoryStore,

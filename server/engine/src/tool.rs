@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::message::{FileDiff, SeenFile, Todo};
 use crate::ports::{BoxFuture, Diagnostics, Ids, Preview, Shell};
 use crate::runner::Seen;
+use crate::search::GrantedSearch;
 use crate::view::View;
 
 pub use erased::erase;
@@ -89,6 +90,8 @@ pub struct Facts {
     pub roots: Vec<AbsPath>,
     /// Root of the version-controlled tree around the folder, else the folder: patterns of path rules are relative to it.
     pub worktree: AbsPath,
+    /// Names of roots that are also names in the folder: a relative path that begins with one could mean either (R20.1).
+    pub ambiguous: Vec<String>,
     pub platform: &'static str,
     pub temp: AbsPath,
     /// Where outputs that were cut are kept in full.
@@ -107,6 +110,13 @@ pub enum Access {
         text: String,
         folder: AbsPath,
     },
+    /// The files of these folders, or of one file; `pattern` is what rules of the tool's name are held against. Each file is judged like a `read` of it,
+    /// and left out where that would be denied or asked.
+    Search {
+        permission: &'static str,
+        pattern: String,
+        roots: Vec<AbsPath>,
+    },
     /// Nothing outside of the session; `permission` is the name that rules know it by.
     Session {
         permission: &'static str,
@@ -117,6 +127,8 @@ pub enum Access {
 pub struct ToolContext {
     pub facts: Arc<Facts>,
     pub view: View,
+    /// Of the roots of `Access::Search`; without one it finds nothing.
+    pub search: GrantedSearch,
     pub shell: Arc<dyn Shell>,
     pub diagnostics: Arc<dyn Diagnostics>,
     pub todos: Arc<dyn Todos>,

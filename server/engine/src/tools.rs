@@ -3,11 +3,14 @@
 mod bash;
 mod change;
 mod edit;
+mod glob;
+mod grep;
 mod invalid;
 mod lines;
 mod path;
 mod problems;
 mod read;
+mod searched;
 mod todowrite;
 mod write;
 
@@ -19,6 +22,8 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
     vec![
         erase(bash::Bash),
         erase(edit::Edit),
+        erase(glob::Glob),
+        erase(grep::Grep),
         erase(invalid::Invalid),
         erase(read::Read),
         erase(todowrite::TodoWrite),

@@ -28,7 +28,9 @@ use crate::ports::{
 };
 use crate::registry::Registry;
 use crate::runner::{Call, CallOutcome, Grants, Runner, RunnerDeps, Seen};
-use crate::testing::{DiskFiles, FakeClient, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSecrets, MemoryStore};
+use crate::testing::{
+    DiskFiles, FakeClient, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSearch, FakeSecrets, MemoryStore,
+};
 use crate::tool::{AnyTool, Facts, Todos, ToolError};
 use crate::view::View;
 
@@ -154,6 +156,7 @@ impl Bench {
             folder: path("/w"),
             roots: vec![path("/w")],
             worktree: path("/w"),
+            ambiguous: Vec::new(),
             platform: "linux",
             temp: path("/tmp/copydesk"),
             spill: path("/data/tool-output"),
@@ -273,6 +276,7 @@ impl Bench {
             },
             ports: Ports {
                 files: self.files.clone(),
+                search: Arc::new(FakeSearch::new(self.disk.clone())),
                 shell: self.shell.clone(),
                 store: MemoryStore::new(),
                 model,

@@ -9,7 +9,9 @@ use serde_json::{Value as Json, json};
 use super::*;
 use crate::permission::{Verdict, decide, is_hidden};
 use crate::ports::{LanguageServer, LanguageServers, WireProtocol};
-use crate::testing::{DiskFiles, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSecrets, FakeShell, MemoryStore};
+use crate::testing::{
+    DiskFiles, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSearch, FakeSecrets, FakeShell, MemoryStore,
+};
 
 const GLOBAL: &str = "/home/user/.config/copydesk/copydesk.jsonc";
 const PROJECT: &str = "/work/app/copydesk.jsonc";
@@ -23,6 +25,7 @@ fn facts() -> Facts {
         folder: path("/work/app/sub"),
         roots: vec![path("/work/app/sub")],
         worktree: path("/work/app"),
+        ambiguous: Vec::new(),
         platform: "linux",
         temp: path("/tmp/copydesk"),
         spill: path("/home/user/.local/share/copydesk/tool-output"),
@@ -52,6 +55,7 @@ fn load_edited<const N: usize>(
     let keys = [("openai", "sk-stored"), ("mine", "sk-mine")];
     let ports = Ports {
         files: DiskFiles::new(Arc::new(disk)),
+        search: Arc::<FakeSearch>::default(),
         shell: FakeShell::new(),
         store: MemoryStore::new(),
         model: FakeModel::new().0,

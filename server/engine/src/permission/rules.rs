@@ -5,6 +5,7 @@ use std::fmt;
 use copydesk_workspace::path::AbsPath;
 use serde::{Deserialize, Serialize};
 
+use super::wildcard::Wildcard;
 use super::wildcard_match;
 
 /// In order of strictness.
@@ -150,15 +151,44 @@ fn decide_one(permission: &str, pattern: &str, rules: &[Rule], grants: &[Rule]) 
     let matching =
         |rule: &&Rule| wildcard_match(permission, &rule.permission) && wildcard_match(pattern, &rule.pattern);
     let last = |layer| rules.iter().rev().filter(|rule| rule.origin.layer() == layer).find(matching);
-    let granted = grants.iter().rev().find(matching);
+    let decisive = decisive(last, grants.iter().rev().find(matching));
+    Decision { verdict: verdict_of(decisive), rule: decisive.cloned() }
+}
 
+/// Of the last match in each layer, and the grant that matches.
+fn decisive<'a>(last: impl Fn(Layer) -> Option<&'a Rule>, granted: Option<&'a Rule>) -> Option<&'a Rule> {
     let ruled = stricter(last(Layer::Open), last(Layer::Project));
     let open = match ruled {
         Some(rule) if rule.verdict == Verdict::Deny => Some(rule),
         _ => granted.or(ruled),
     };
-    let decisive = stricter(open, last(Layer::Guard));
-    Decision { verdict: verdict_of(decisive), rule: decisive.cloned() }
+    stricter(open, last(Layer::Guard))
+}
+
+/// The rules that speak of one permission, for many values: as `decide` without grants.
+#[derive(Debug, Clone)]
+pub struct RulesFor {
+    rules: Vec<(Wildcard, Rule)>,
+}
+
+impl RulesFor {
+    pub fn new(permission: &str, rules: &[Rule]) -> Self {
+        let speaking = rules.iter().filter(|rule| wildcard_match(permission, &rule.permission));
+        Self { rules: speaking.map(|rule| (Wildcard::new(&rule.pattern), rule.clone())).collect() }
+    }
+
+    /// With the rule that decides; without any rule it asks.
+    pub fn decide(&self, value: &str) -> (Verdict, Option<&Rule>) {
+        let last = |layer| {
+            let of_layer = self.rules.iter().rev().filter(|(_, rule)| rule.origin.layer() == layer);
+            of_layer
+                .map(|(pattern, rule)| (pattern, rule))
+                .find(|(pattern, _)| pattern.matches(value))
+                .map(|(_, rule)| rule)
+        };
+        let rule = decisive(last, None);
+        (verdict_of(rule), rule)
+    }
 }
 
 /// `added` where it is stricter than what stands without it.

@@ -16,6 +16,7 @@ fn facts() -> Facts {
         folder: path("/work/app"),
         roots: vec![path("/work/app")],
         worktree: path("/work/app"),
+        ambiguous: Vec::new(),
         platform: "linux",
         temp: path("/tmp/copydesk"),
         spill: path("/home/u/.local/share/copydesk/tool-output"),
@@ -211,6 +212,14 @@ fn any_grants() -> impl Strategy<Value = Ruleset> {
 }
 
 proptest! {
+    #[test]
+    fn rules_made_ready_for_many_values_decide_alike(rules in any_rules(), value in "[ab]{0,3}") {
+        let ready = RulesFor::new("edit", &rules);
+        let (verdict, rule) = ready.decide(&value);
+        let decision = decide("edit", &[value], &rules, &[]);
+        prop_assert_eq!((verdict, rule), (decision.verdict, decision.rule.as_ref()));
+    }
+
     #[test]
     fn a_last_deny_denies(rules in any_rules(), grants in any_grants(), patterns in prop::collection::vec("[ab]{0,3}", 1..4)) {
         let mut rules = rules;

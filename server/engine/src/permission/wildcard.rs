@@ -3,10 +3,40 @@
 /// `*` is any run of characters, also of `/` and line breaks; `?` is one; a ` *` at the end is optional; `\` is `/`; all else is literal, the whole value
 /// is matched.
 pub fn wildcard_match(value: &str, pattern: &str) -> bool {
-    let value: Vec<char> = value.chars().map(unify_separator).collect();
-    let pattern: Vec<char> = pattern.chars().map(unify_separator).collect();
-    let without_arguments = pattern.strip_suffix(&[' ', '*']);
-    matches(&value, &pattern) || without_arguments.is_some_and(|pattern| matches(&value, pattern))
+    Wildcard::new(pattern).matches(value)
+}
+
+/// A pattern that is held against many values.
+#[derive(Debug, Clone)]
+pub(super) struct Wildcard {
+    pattern: Vec<char>,
+    /// A literal that every value with a match contains: what most values are told by.
+    needle: String,
+}
+
+impl Wildcard {
+    pub(super) fn new(pattern: &str) -> Self {
+        let pattern: Vec<char> = pattern.chars().map(unify_separator).collect();
+        let literals = without_arguments(&pattern).unwrap_or(&pattern).split(|c| matches!(c, '*' | '?'));
+        let needle = literals.max_by_key(|literal| literal.len()).unwrap_or_default().iter().collect();
+        Self { pattern, needle }
+    }
+
+    pub(super) fn matches(&self, value: &str) -> bool {
+        if self.pattern == ['*'] {
+            return true;
+        }
+        if !value.contains('\\') && !value.contains(&self.needle) {
+            return false;
+        }
+        let value: Vec<char> = value.chars().map(unify_separator).collect();
+        matches(&value, &self.pattern)
+            || without_arguments(&self.pattern).is_some_and(|pattern| matches(&value, pattern))
+    }
+}
+
+fn without_arguments(pattern: &[char]) -> Option<&[char]> {
+    pattern.strip_suffix(&[' ', '*'])
 }
 
 fn unify_separator(c: char) -> char {
@@ -110,6 +140,12 @@ mod tests {
         fn literals_match_themselves(value in any::<String>()) {
             prop_assert!(wildcard_match(&value, &value));
             prop_assert!(wildcard_match(&value, "*"));
+        }
+
+        #[test]
+        fn backslashes_are_separators_everywhere(value in r"[a/\\]{0,6}", pattern in r"[a/\\*]{0,6}") {
+            let unified = |text: &str| text.replace('\\', "/");
+            prop_assert_eq!(wildcard_match(&value, &pattern), wildcard_match(&unified(&value), &unified(&pattern)));
         }
 
         #[test]

@@ -5,8 +5,10 @@ use copydesk_workspace::path::{AbsPath, DocKey};
 
 use super::RunnerDeps;
 use super::grants::Grant;
+use super::search::granted_root;
 use crate::escape::escaped_line;
 use crate::permission::path_pattern;
+use crate::search::GrantedRoot;
 use crate::tool::{Access, Facts};
 use crate::view::{Granted, Scope};
 
@@ -32,10 +34,11 @@ pub(super) enum Subject {
     Edit(DocKey),
     Folder(String),
     Command(String),
+    /// With whatever pattern.
+    Search,
     Session,
 }
 
-#[derive(Debug)]
 pub(super) struct Resolved {
     pub(super) needs: Vec<Need>,
     pub(super) scope: Scope,
@@ -43,6 +46,8 @@ pub(super) struct Resolved {
     pub(super) paths: Vec<(AbsPath, AbsPath)>,
     /// What it would take to quote from the files.
     pub(super) quoting: Vec<Need>,
+    /// The roots of a search.
+    pub(super) searched: Vec<GrantedRoot>,
 }
 
 impl Need {
@@ -50,6 +55,7 @@ impl Need {
         let permission = &self.permission;
         match &self.subject {
             Subject::Folder(folder) => vec![Grant::Under { permission: permission.clone(), folder: folder.clone() }],
+            Subject::Search => vec![Grant::All { permission: permission.clone() }],
             Subject::Read | Subject::Edit(_) | Subject::Command(_) | Subject::Session => self
                 .values
                 .iter()
@@ -61,7 +67,8 @@ impl Need {
 
 pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Resolved, DiskError> {
     let places = Places::of(deps).await?;
-    let mut resolved = Resolved { needs: Vec::new(), scope: Scope::All, paths: Vec::new(), quoting: Vec::new() };
+    let mut resolved =
+        Resolved { needs: Vec::new(), scope: Scope::All, paths: Vec::new(), quoting: Vec::new(), searched: Vec::new() };
     let mut granted = Vec::new();
     let mut is_command = false;
     for access in access {
@@ -89,6 +96,20 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
                 resolved.needs.extend(places.outside(deps, &folder, &real).await);
                 resolved.needs.push(command(text));
                 is_command = true;
+            }
+            Access::Search { permission, pattern, roots } => {
+                resolved.needs.push(search(permission, pattern));
+                for root in roots {
+                    let real = deps.ports.files.real_path(root.clone()).await?;
+                    let kind = deps.ports.files.stat(real.clone()).await.ok().map(|stat| stat.kind);
+                    if kind != Some(FileKind::Directory) {
+                        resolved.needs.push(places.file("read", &root, &real));
+                    }
+                    resolved.needs.extend(places.outside(deps, &root, &real).await);
+                    granted.push(Granted { real: real.clone(), write: false });
+                    resolved.searched.push(granted_root(deps, &places, root.clone(), real.clone(), kind));
+                    resolved.paths.push((root, real));
+                }
             }
             Access::Session { permission } => resolved.needs.push(of_session(permission)),
         }
@@ -118,6 +139,17 @@ fn command(text: String) -> Need {
     }
 }
 
+fn search(permission: &str, pattern: String) -> Need {
+    Need {
+        permission: permission.to_owned(),
+        what: format!("{permission} for {pattern:?}"),
+        values: vec![pattern],
+        aliases: Vec::new(),
+        subject: Subject::Search,
+        always: format!("every {permission}"),
+    }
+}
+
 fn of_session(permission: &str) -> Need {
     Need {
         permission: permission.to_owned(),
@@ -130,7 +162,7 @@ fn of_session(permission: &str) -> Need {
 }
 
 /// The folders that have a name of their own in rules, as they are named and as they are on the disk.
-struct Places<'a> {
+pub(super) struct Places<'a> {
     facts: &'a Facts,
     /// Those of the workspace first.
     folders: Vec<(AbsPath, AbsPath)>,
@@ -147,6 +179,16 @@ impl<'a> Places<'a> {
             folders.push((folder.clone(), deps.ports.files.real_path(folder.clone()).await?));
         }
         Ok(Self { facts, folders, inside: inside.count() })
+    }
+
+    /// Names and real paths.
+    pub(super) fn folders(&self) -> &[(AbsPath, AbsPath)] {
+        &self.folders
+    }
+
+    /// The real paths of the workspace's folders.
+    pub(super) fn inside(&self) -> Vec<AbsPath> {
+        self.folders[..self.inside].iter().map(|(_, folder)| folder.clone()).collect()
     }
 
     fn file(&self, permission: &str, path: &AbsPath, real: &AbsPath) -> Need {
@@ -197,7 +239,7 @@ impl<'a> Places<'a> {
     }
 
     /// The name under which rules know a real path: that of the folder it is in.
-    fn named(&self, real: &AbsPath) -> AbsPath {
+    pub(super) fn named(&self, real: &AbsPath) -> AbsPath {
         let found = self.folders.iter().find_map(|(name, folder)| Some(name.join(real.relative_to(folder)?)));
         found.unwrap_or_else(|| real.clone())
     }

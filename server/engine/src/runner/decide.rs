@@ -57,7 +57,7 @@ fn is_absolute(pattern: &str) -> bool {
 /// Why an allowing rule is not enough.
 fn reservation(deps: &RunnerDeps, need: &Need, decision: &Decision) -> Option<String> {
     match &need.subject {
-        Subject::Read | Subject::Folder(_) | Subject::Session => None,
+        Subject::Read | Subject::Folder(_) | Subject::Search | Subject::Session => None,
         Subject::Edit(key) => {
             let editor = &deps.connection.editor;
             let is_free = editor.edits_are_free() && deps.connection.overlay.get(key).is_some();

@@ -20,6 +20,8 @@ pub(super) enum Grant {
     Exact { permission: String, value: String },
     /// All values below a folder, written without a slash at its end.
     Under { permission: String, folder: String },
+    /// Every value.
+    All { permission: String },
 }
 
 impl Default for Grants {
@@ -41,6 +43,7 @@ impl Grants {
             Grant::Under { permission: of, folder } => {
                 of == permission && value.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
             }
+            Grant::All { permission: of } => of == permission,
         });
         let rule = Rule {
             permission: permission.to_owned(),

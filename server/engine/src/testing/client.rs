@@ -20,6 +20,7 @@ pub struct FakeClient {
     waiting: tokio::sync::Mutex<mpsc::UnboundedReceiver<PendingAsk>>,
     /// Answers every ask at once.
     automatic: Mutex<Option<OptionKind>>,
+    asked: Mutex<Vec<Ask>>,
 }
 
 /// An ask that waits for the test. Dropping it leaves the ask without an answer for ever.
@@ -44,12 +45,18 @@ impl FakeClient {
             asks,
             waiting: tokio::sync::Mutex::new(waiting),
             automatic: Mutex::default(),
+            asked: Mutex::default(),
         })
     }
 
     /// From now on every ask gets its first option of that kind.
     pub fn answer_all(&self, kind: OptionKind) {
         *lock(&self.automatic) = Some(kind);
+    }
+
+    /// Every ask so far, answered or not.
+    pub fn asks(&self) -> Vec<Ask> {
+        lock(&self.asked).clone()
     }
 
     pub fn events(&self) -> Vec<SessionEvent> {
@@ -112,6 +119,7 @@ impl Client for FakeClient {
     fn ask(&self, session: SessionId, ask: Ask) -> BoxFuture<'_, AskOutcome> {
         Box::pin(async move {
             self.boundaries.tick();
+            lock(&self.asked).push(ask.clone());
             let automatic = *lock(&self.automatic);
             if let Some(option) = automatic.and_then(|kind| ask.options.iter().find(|option| option.kind == kind)) {
                 return AskOutcome::Selected { option: option.id.clone(), message: None };

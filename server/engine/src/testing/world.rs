@@ -7,8 +7,8 @@ use copydesk_workspace::disk::MemoryDisk;
 use copydesk_workspace::path::AbsPath;
 
 use super::{
-    Boundaries, DiskFiles, FakeClient, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSecrets,
-    FakeShell, MemoryStore, lock,
+    Boundaries, DiskFiles, FakeClient, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSearch,
+    FakeSecrets, FakeShell, MemoryStore, lock,
 };
 use crate::agent::{self, Agent, AgentMode};
 use crate::config::{Config, ConfiguredModel};
@@ -61,6 +61,7 @@ impl World {
         let editor = Arc::<FakeEditor>::default();
         let ports = Ports {
             files: files.clone(),
+            search: Arc::new(FakeSearch::new(disk.clone())),
             shell: shell.clone(),
             store: store.clone(),
             model,

@@ -68,11 +68,11 @@ impl Tool for Bash {
         if input.command.trim().is_empty() {
             return Err(ToolError::Tell("`command` is empty; nothing was run".to_owned()));
         }
-        Ok(vec![Access::Command { text: input.command.clone(), folder: folder(input, facts) }])
+        Ok(vec![Access::Command { text: input.command.clone(), folder: folder(input, facts)? }])
     }
 
     async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Command>, ToolError> {
-        let folder = folder(input, &ctx.facts);
+        let folder = folder(input, &ctx.facts)?;
         let (own, users) = unsaved(ctx);
         let name = |document: &Document| escaped_line(&path::shown(&document.path, &ctx.facts));
         let mut notes: Vec<String> = input.description.iter().map(|text| escaped(text)).collect();
@@ -121,10 +121,10 @@ impl Tool for Bash {
     }
 }
 
-fn folder(input: &Input, facts: &Facts) -> AbsPath {
+fn folder(input: &Input, facts: &Facts) -> Result<AbsPath, ToolError> {
     match input.workdir.as_deref() {
-        Some(folder) if !folder.trim().is_empty() => facts.folder.join(folder),
-        _ => facts.folder.clone(),
+        Some(folder) if !folder.trim().is_empty() => path::resolve(folder, facts),
+        _ => Ok(facts.folder.clone()),
     }
 }
 

@@ -20,19 +20,46 @@ pub(super) fn resolve(path: &str, facts: &Facts) -> Result<AbsPath, ToolError> {
     if path == "~" || path.starts_with("~/") {
         return Err(ToolError::Tell("`~` is not expanded in `filePath`; give the absolute path".to_owned()));
     }
-    Ok(absolute(path, facts))
+    // Models also write the URIs that they have read in messages of editors.
+    if let Some(path) = path.starts_with("file://").then(|| path_from_uri(path).ok()).flatten() {
+        return Ok(path);
+    }
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let mut candidates: Vec<AbsPath> = named_roots(first, facts).map(|root| root.join(below(rest))).collect();
+    if facts.ambiguous.iter().any(|name| name == first) {
+        candidates.push(facts.folder.join(path));
+    }
+    match candidates.as_slice() {
+        [] => Ok(facts.folder.join(path)),
+        [only] => Ok(only.clone()),
+        several => {
+            let several: Vec<String> = several.iter().map(ToString::to_string).collect();
+            Err(ToolError::Tell(format!(
+                "{path} is ambiguous here. Name one of these, absolute as they are:\n{}",
+                several.join("\n")
+            )))
+        }
+    }
 }
 
-/// Models also write the URIs that they have read in messages of editors.
-fn absolute(path: &str, facts: &Facts) -> AbsPath {
-    let of_uri = path.starts_with("file://").then(|| path_from_uri(path).ok()).flatten();
-    of_uri.unwrap_or_else(|| facts.folder.join(path))
+/// In a workspace of several roots a relative path may begin with the name of one (R20.1).
+fn named_roots<'a>(name: &'a str, facts: &'a Facts) -> impl Iterator<Item = &'a AbsPath> {
+    let has_several = facts.roots.len() > 1 && !name.is_empty();
+    facts.roots.iter().filter(move |root| has_several && root.name() == name)
+}
+
+/// Never absolute.
+fn below(path: &str) -> &str {
+    path.trim_start_matches('/')
 }
 
 /// From arguments that may still be streaming.
 pub(super) fn title(verb: &str, partial: &Value, facts: &Facts) -> String {
     match partial.get("filePath").and_then(Value::as_str) {
-        Some(path) if !path.trim().is_empty() => format!("{verb} {}", shown(&absolute(path, facts), facts)),
+        Some(path) if !path.trim().is_empty() => match resolve(path, facts) {
+            Ok(path) => format!("{verb} {}", shown(&path, facts)),
+            Err(_) => format!("{verb} {path}"),
+        },
         _ => verb.to_owned(),
     }
 }

@@ -1,0 +1,132 @@
+//! What a search may look at: each file is judged like a `read` of it, before anything of it is opened. Files that would have to be asked for are not
+//! searched: a search asks for its folder, not for what it happens to meet there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use copydesk_workspace::disk::FileKind;
+use copydesk_workspace::path::AbsPath;
+
+use super::RunnerDeps;
+use super::access::Places;
+use super::grants::Grants;
+use crate::permission::{Rule, RulesFor, Verdict, path_pattern};
+use crate::ports::MayOpen;
+use crate::search::GrantedRoot;
+
+/// Judges the files below one root.
+struct Judge {
+    root: AbsPath,
+    /// What stands before a file's path below the root, in each of the names by which rules may know it.
+    prefixes: Vec<String>,
+    /// Folders within the root that have names of their own: real path, name.
+    renamed: Vec<(AbsPath, AbsPath)>,
+    worktree: AbsPath,
+    read: RulesFor,
+    outside: Option<Outside>,
+    grants: Arc<Grants>,
+}
+
+/// Of a root that is in no folder of the workspace.
+struct Outside {
+    rules: RulesFor,
+    /// Real paths of the workspace.
+    inside: Vec<AbsPath>,
+    /// What decided about the root: the user has consented to no more than that.
+    decided: Option<Rule>,
+}
+
+/// `kind` is that of the root; a single file was judged as what is read.
+pub(super) fn granted_root(
+    deps: &RunnerDeps,
+    places: &Places<'_>,
+    given: AbsPath,
+    real: AbsPath,
+    kind: Option<FileKind>,
+) -> GrantedRoot {
+    if kind != Some(FileKind::Directory) {
+        let only = real.clone();
+        let may: MayOpen = Arc::new(move |path: &Path| path == only.as_path());
+        return GrantedRoot { given, real, kind, may_read: Arc::clone(&may), may_list: may };
+    }
+    let judge = Arc::new(Judge::new(deps, places, &given, &real));
+    let may_read: MayOpen = {
+        let judge = Arc::clone(&judge);
+        Arc::new(move |path: &Path| judge.verdict(path) == Verdict::Allow)
+    };
+    let may_list: MayOpen = Arc::new(move |path: &Path| judge.verdict(path) != Verdict::Deny);
+    GrantedRoot { given, real, kind, may_read, may_list }
+}
+
+impl Judge {
+    fn new(deps: &RunnerDeps, places: &Places<'_>, given: &AbsPath, real: &AbsPath) -> Self {
+        let worktree = &deps.facts.worktree;
+        let mut prefixes: Vec<String> = [given.clone(), places.named(real)]
+            .iter()
+            .map(|root| match path_pattern(root, worktree).as_str() {
+                "." => String::new(),
+                pattern => format!("{}/", pattern.trim_end_matches('/')),
+            })
+            .collect();
+        prefixes.dedup();
+        let within = |(_, folder): &&(AbsPath, AbsPath)| folder != real && folder.starts_with(real);
+        let renamed = places.folders().iter().filter(within).map(|(name, folder)| (folder.clone(), name.clone()));
+        let inside = places.inside();
+        let outside = (!inside.iter().any(|folder| real.starts_with(folder))).then(|| {
+            let rules = RulesFor::new("external_directory", &deps.agent.rules);
+            let decided = rules.decide(&below(&places.named(real))).1.cloned();
+            Outside { rules, inside, decided }
+        });
+        Self {
+            root: real.clone(),
+            prefixes,
+            renamed: renamed.collect(),
+            worktree: worktree.clone(),
+            read: RulesFor::new("read", &deps.agent.rules),
+            outside,
+            grants: Arc::clone(&deps.grants),
+        }
+    }
+
+    fn verdict(&self, real: &Path) -> Verdict {
+        let Ok(path) = real.strip_prefix(self.root.as_path()) else { return Verdict::Deny };
+        let path = path.to_string_lossy();
+        let by_prefix = self.prefixes.iter().map(|prefix| format!("{prefix}{path}"));
+        let read = by_prefix.chain(self.other_name(real)).map(|value| self.read(&value)).max();
+        let outside = self.outside.as_ref().map(|outside| outside.verdict(real, &self.grants));
+        read.into_iter().chain(outside).max().unwrap_or(Verdict::Ask)
+    }
+
+    fn read(&self, value: &str) -> Verdict {
+        match self.read.decide(value).0 {
+            Verdict::Ask if !self.grants.rules_for("read", value).is_empty() => Verdict::Allow,
+            verdict => verdict,
+        }
+    }
+
+    fn other_name(&self, real: &Path) -> Option<String> {
+        self.renamed.iter().find_map(|(folder, name)| {
+            let path = real.strip_prefix(folder.as_path()).ok()?;
+            Some(path_pattern(&name.join(path), &self.worktree))
+        })
+    }
+}
+
+impl Outside {
+    fn verdict(&self, real: &Path, grants: &Grants) -> Verdict {
+        let Some(folder) = real.parent().and_then(AbsPath::new) else { return Verdict::Ask };
+        if self.inside.iter().any(|inside| folder.starts_with(inside)) {
+            return Verdict::Allow;
+        }
+        let value = below(&folder);
+        match self.rules.decide(&value) {
+            (Verdict::Ask, rule) if rule == self.decided.as_ref() => Verdict::Allow,
+            (Verdict::Ask, _) if !grants.rules_for("external_directory", &value).is_empty() => Verdict::Allow,
+            (verdict, _) => verdict,
+        }
+    }
+}
+
+fn below(folder: &AbsPath) -> String {
+    format!("{}/*", folder.to_string().trim_end_matches('/'))
+}
