@@ -37,7 +37,7 @@ fn by_rules(deps: &RunnerDeps, need: &Need) -> Decision {
     let by_alias: Cow<'_, [Rule]> = match &need.subject {
         // Other patterns are relative, and meant for the relative names.
         Subject::Read | Subject::Edit(_) => rules.iter().filter(|rule| is_absolute(&rule.pattern)).cloned().collect(),
-        Subject::Folder(_) | Subject::Command(_) | Subject::Session => rules.into(),
+        Subject::Folder(_) | Subject::Command(_) | Subject::Search | Subject::Session => rules.into(),
     };
     let denied = need
         .aliases
@@ -50,7 +50,7 @@ fn by_rules(deps: &RunnerDeps, need: &Need) -> Decision {
     permission::decide(&need.permission, &need.values, rules, &grants)
 }
 
-fn is_absolute(pattern: &str) -> bool {
+pub(super) fn is_absolute(pattern: &str) -> bool {
     Path::new(pattern).is_absolute()
 }
 

@@ -9,6 +9,7 @@ use copydesk_workspace::path::AbsPath;
 
 use super::RunnerDeps;
 use super::access::Places;
+use super::decide::is_absolute;
 use super::grants::Grants;
 use crate::permission::{Rule, RulesFor, Verdict, path_pattern};
 use crate::ports::MayOpen;
@@ -23,6 +24,9 @@ struct Judge {
     renamed: Vec<(AbsPath, AbsPath)>,
     worktree: AbsPath,
     read: RulesFor,
+    /// Rules with absolute patterns deny by absolute names; `None` where there are none.
+    absolute: Option<RulesFor>,
+    given: AbsPath,
     outside: Option<Outside>,
     grants: Arc<Grants>,
 }
@@ -77,11 +81,14 @@ impl Judge {
             let decided = rules.decide(&below(&places.named(real))).1.cloned();
             Outside { rules, inside, decided }
         });
+        let absolute: Vec<Rule> = deps.agent.rules.iter().filter(|rule| is_absolute(&rule.pattern)).cloned().collect();
         Self {
             root: real.clone(),
             prefixes,
             renamed: renamed.collect(),
             worktree: worktree.clone(),
+            given: given.clone(),
+            absolute: (!absolute.is_empty()).then(|| RulesFor::new("read", &absolute)),
             read: RulesFor::new("read", &deps.agent.rules),
             outside,
             grants: Arc::clone(&deps.grants),
@@ -90,11 +97,20 @@ impl Judge {
 
     fn verdict(&self, real: &Path) -> Verdict {
         let Ok(path) = real.strip_prefix(self.root.as_path()) else { return Verdict::Deny };
+        if self.is_denied_by_absolute_name(real, path) {
+            return Verdict::Deny;
+        }
         let path = path.to_string_lossy();
         let by_prefix = self.prefixes.iter().map(|prefix| format!("{prefix}{path}"));
         let read = by_prefix.chain(self.other_name(real)).map(|value| self.read(&value)).max();
         let outside = self.outside.as_ref().map(|outside| outside.verdict(real, &self.grants));
         read.into_iter().chain(outside).max().unwrap_or(Verdict::Ask)
+    }
+
+    fn is_denied_by_absolute_name(&self, real: &Path, below: &Path) -> bool {
+        let Some(rules) = &self.absolute else { return false };
+        let names = [self.given.join(below).to_string(), real.display().to_string()];
+        names.iter().any(|name| rules.decide(name).0 == Verdict::Deny)
     }
 
     fn read(&self, value: &str) -> Verdict {

@@ -97,6 +97,10 @@ async fn r8_5_a_secret_that_was_granted_itself_is_searched() {
 async fn r8_5_a_root_under_another_name_is_judged_by_both() {
     let bench = Bench::new().rule("read", "private/*", Verdict::Deny).rule("read", "shown/secret", Verdict::Deny);
     bench.put("/w/private/a", "KEY\n").put("/w/real/secret", "KEY\n").put("/w/real/open", "KEY\n");
+    let absolute = Bench::new().rule("read", "/w/private/*", Verdict::Deny);
+    absolute.put("/w/private/a", "KEY\n");
+    let text = absolute.done("grep", json!({"pattern": "KEY"})).await;
+    assert!(text.contains("1 file not searched") && !text.contains("Line"), "{text}");
     bench.disk.put_link(&path("/w/alias"), "/w/private");
     bench.disk.put_link(&path("/w/shown"), "/w/real");
     let text = bench.done("grep", json!({"pattern": "KEY", "path": "alias"})).await;
