@@ -12,6 +12,7 @@ mod raw;
 mod remembered;
 mod rules;
 mod substitute;
+mod survey;
 mod untrusted;
 mod yaml;
 
@@ -25,9 +26,10 @@ use crate::agent::{self, Agent};
 use crate::message::ModelRef;
 use crate::ports::{LanguageServers, ModelSettings, ProviderSettings};
 
-pub use load::load;
+pub use load::{load, survey};
 pub use raw::config_schema;
 pub(crate) use remembered::remember;
+pub use survey::{Found, LookedAt, Statement, Survey, describe};
 
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -45,6 +47,8 @@ pub struct Config {
     pub instructions: Vec<String>,
     pub max_output_lines: usize,
     pub max_output_bytes: usize,
+    /// `None`: warnings. The project has no say in it.
+    pub log_level: Option<tracing::Level>,
     /// opencode's `experimental.continue_loop_on_deny`.
     pub continue_on_reject: bool,
     /// From the user's files alone.
@@ -103,6 +107,7 @@ impl Default for Config {
             instructions: Vec::new(),
             max_output_lines: 2000,
             max_output_bytes: 51_200,
+            log_level: None,
             continue_on_reject: false,
             language_servers: LanguageServers::default(),
             problems: Vec::new(),

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, Survey};
 use crate::ids::SessionId;
 use crate::ports::{Connection, Ports, SessionMeta, StoreError};
 use crate::registry::Registry;
@@ -92,6 +92,12 @@ impl Engine {
         let place = self.place(folder, roots).await;
         let config = config::load(&self.ports, &place.facts, new.connection.editor.settings()).await;
         self.start(place, config, new.connection).await
+    }
+
+    /// The configuration that a session in `folder` would have without its editor's settings, with where it comes from. Opens no session.
+    pub async fn survey(&self, folder: AbsPath) -> Survey {
+        let place = self.place(folder.clone(), vec![folder]).await;
+        config::survey(&self.ports, &place.facts).await
     }
 
     pub fn session(&self, id: &SessionId) -> Result<SessionHandle, EngineError> {

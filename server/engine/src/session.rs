@@ -11,6 +11,7 @@ use copydesk_workspace::path::AbsPath;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::config::Config;
 use crate::ids::SessionId;
 use crate::message::{ModelRef, PromptPart, TurnEnd};
 use crate::ports::{BoxFuture, Connection};
@@ -115,6 +116,11 @@ impl SessionHandle {
     pub fn opened(&self) {
         // A full mailbox holds a prompt, and that says the same.
         let _ = self.send(Message::Opened);
+    }
+
+    /// With which it was opened.
+    pub fn config(&self) -> &Config {
+        &self.context.config
     }
 
     pub fn choices(&self) -> Choices {

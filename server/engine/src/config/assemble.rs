@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use copydesk_workspace::path::AbsPath;
+use tracing::Level;
 
 use super::decode::decode;
 use super::node::Node;
 use super::providers::providers;
-use super::raw::{ModelName, RawAgent, RawConfig, RawMode};
+use super::raw::{ModelName, RawAgent, RawConfig, RawLogLevel, RawMode};
 use super::rules::{Author, rules};
 use super::{Config, Problem};
 use crate::agent::{self, Agent, AgentMode};
@@ -46,6 +47,7 @@ pub(super) fn assemble(
         models: found.models,
         key_variables: found.key_variables,
         instructions: all.instructions,
+        log_level: user.log_level.map(log_level),
         continue_on_reject: all.experimental.continue_loop_on_deny.unwrap_or(false),
         language_servers: all.lsp.into(),
         ..Config::default()
@@ -137,6 +139,16 @@ fn configure(agent: &mut Agent, raw: &RawAgent) {
     agent.temperature = raw.temperature.map(|number| number.0);
     agent.top_p = raw.top_p.map(|number| number.0);
     agent.steps = raw.steps.map(|steps| u32::try_from(steps.0).unwrap_or(u32::MAX));
+}
+
+fn log_level(raw: RawLogLevel) -> Level {
+    match raw {
+        RawLogLevel::Error => Level::ERROR,
+        RawLogLevel::Warn => Level::WARN,
+        RawLogLevel::Info => Level::INFO,
+        RawLogLevel::Debug => Level::DEBUG,
+        RawLogLevel::Trace => Level::TRACE,
+    }
 }
 
 fn known_model(

@@ -14,6 +14,7 @@ use super::normalise::normalise;
 use super::raw::RawConfig;
 use super::remembered::remembered;
 use super::substitute::{Substituted, substitute};
+use super::survey::{Found, LookedAt, Survey};
 use super::untrusted::restrict;
 use super::{Config, Problem, Source};
 use crate::agent;
@@ -30,23 +31,43 @@ const OPENCODES: &[&str] = &["opencode.json", "opencode.jsonc"];
 ///
 /// `editor` are the settings of the session's editor; they may come from the project and are treated like its files.
 pub async fn load(ports: &Ports, facts: &Facts, editor: Option<serde_json::Value>) -> Config {
+    read(ports, facts, editor).await.config
+}
+
+/// As `load`, with where it all comes from.
+pub async fn survey(ports: &Ports, facts: &Facts) -> Survey {
+    read(ports, facts, None).await
+}
+
+/// What one source says, of a project or of the user.
+pub(super) struct Layer {
+    pub(super) tree: Node,
+    pub(super) of_project: bool,
+}
+
+async fn read(ports: &Ports, facts: &Facts, editor: Option<serde_json::Value>) -> Survey {
     let mut reader = Reader {
         files: ports.files.as_ref(),
         environment: ports.environment.as_ref(),
         seen: BTreeSet::new(),
+        places: Vec::new(),
         problems: Vec::new(),
     };
     let home = ports.environment.folders().home;
     let before = reader.user_files(facts).await;
+    let mut places = std::mem::take(&mut reader.places);
     let after = reader.user_variables(facts).await;
     let permissions = reader.permission_variables().await;
+    let variables = std::mem::take(&mut reader.places);
 
     let mut user = merged(before.iter().chain(&after));
-    for permission in permissions {
-        user.merge(permission);
+    for permission in &permissions {
+        user.merge(permission.clone());
     }
     let agents = agent::built_in(None).into_keys().chain(keys(&user, "agent")).collect();
     let mut project = reader.project_files(facts, &agents).await;
+    places.append(&mut reader.places);
+    places.extend(variables);
     project.extend(editor.and_then(|settings| reader.editor_settings(&settings, &agents)));
 
     let all = merged(before.iter().chain(&project).chain(&after));
@@ -55,7 +76,10 @@ pub async fn load(ports: &Ports, facts: &Facts, editor: Option<serde_json::Value
     if config.model.is_none() {
         config.remembered = remembered(reader.files, reader.environment).await;
     }
-    config
+    let users = |tree| Layer { tree, of_project: false };
+    let projects = project.into_iter().map(|tree| Layer { tree, of_project: true });
+    let layers = before.into_iter().map(users).chain(projects).chain(after.into_iter().chain(permissions).map(users));
+    Survey { config, places, layers: layers.collect() }
 }
 
 struct Reader<'a> {
@@ -63,6 +87,8 @@ struct Reader<'a> {
     environment: &'a dyn Environment,
     /// Files of the user are not read again as a project's, e.g. where the home folder is one.
     seen: BTreeSet<AbsPath>,
+    /// In the order of reading.
+    places: Vec<LookedAt>,
     problems: Vec<Problem>,
 }
 
@@ -130,6 +156,7 @@ impl Reader<'_> {
         let mut trees = Vec::new();
         for variable in ["OPENCODE_PERMISSION", "COPYDESK_PERMISSION"] {
             let Some(content) = self.variable(variable) else { continue };
+            self.look(Source::Variable(variable.to_owned()), Found::Taken);
             let source = Arc::new(Source::Variable(variable.to_owned()));
             match Node::parse_value(&Substituted::verbatim(content), &source, &mut self.problems) {
                 Ok(None) => {}
@@ -138,7 +165,10 @@ impl Reader<'_> {
                     tree.set("permission", permission);
                     trees.push(self.checked(tree));
                 }
-                Err(problem) => self.problems.push(problem),
+                Err(problem) => {
+                    self.look(problem.source.clone(), Found::LeftOut);
+                    self.problems.push(problem);
+                }
             }
         }
         trees
@@ -195,9 +225,13 @@ impl Reader<'_> {
         let text = match self.files.stat(path.clone()).await {
             Ok(stat) if stat.kind == FileKind::File && stat.len <= MAX_PROJECT_FILE => return true,
             Ok(_) => "it is left out: expected a file of at most 1 MiB".to_owned(),
-            Err(DiskError::NotFound(_)) => return false,
+            Err(DiskError::NotFound(_)) => {
+                self.look(Source::File(path.clone()), Found::Absent);
+                return false;
+            }
             Err(error) => format!("it is left out: {error}"),
         };
+        self.look(Source::File(path.clone()), Found::LeftOut);
         self.problems.push(Problem { source: Source::File(path.clone()), line: None, key: None, text });
         false
     }
@@ -219,6 +253,7 @@ impl Reader<'_> {
         let (tree, prompt) = match agent_tree(file, &text) {
             Ok(read) => read,
             Err(problem) => {
+                self.look(problem.source.clone(), Found::LeftOut);
                 self.problems.push(problem);
                 return None;
             }
@@ -247,23 +282,42 @@ impl Reader<'_> {
     /// `None` where there is no such file.
     async fn read(&mut self, path: &AbsPath) -> Option<String> {
         let text = match self.files.read(path.clone()).await.map(String::from_utf8) {
-            Ok(Ok(text)) => return Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
-            Err(DiskError::NotFound(_)) => return None,
+            Ok(Ok(text)) => {
+                self.look(Source::File(path.clone()), Found::Taken);
+                return Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text));
+            }
+            Err(DiskError::NotFound(_)) => {
+                self.look(Source::File(path.clone()), Found::Absent);
+                return None;
+            }
             Ok(Err(_)) => "it is left out: expected text in UTF-8".to_owned(),
             Err(error) => format!("it is left out: {error}"),
         };
+        self.look(Source::File(path.clone()), Found::LeftOut);
         self.problems.push(Problem { source: Source::File(path.clone()), line: None, key: None, text });
         None
     }
 
     fn tree(&mut self, text: &Substituted, source: Source) -> Option<Node> {
+        if !matches!(source, Source::Editor) {
+            self.look(source.clone(), Found::Taken);
+        }
         let source = Arc::new(source);
         match Node::parse(text, &source, &mut self.problems) {
             Ok(tree) => Some(self.checked(tree)),
             Err(problem) => {
+                self.look(problem.source.clone(), Found::LeftOut);
                 self.problems.push(problem);
                 None
             }
+        }
+    }
+
+    /// The last word on a source counts.
+    fn look(&mut self, source: Source, found: Found) {
+        match self.places.iter_mut().find(|place| place.source == source) {
+            Some(place) => place.found = found,
+            None => self.places.push(LookedAt { source, found }),
         }
     }
 

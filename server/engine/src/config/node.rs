@@ -24,6 +24,8 @@ pub(super) enum Value {
         text: String,
         /// The environment variables that were filled into it.
         variables: Vec<String>,
+        /// Whether a file was filled into it.
+        from_file: bool,
     },
     List(Vec<Node>),
     /// In the order in which the keys first appeared, which permission rules depend on.
@@ -54,7 +56,10 @@ impl Node {
     }
 
     pub(super) fn text(place: &Place, text: &str) -> Self {
-        Self { place: place.clone(), value: Value::Text { text: text.to_owned(), variables: Vec::new() } }
+        Self {
+            place: place.clone(),
+            value: Value::Text { text: text.to_owned(), variables: Vec::new(), from_file: false },
+        }
     }
 
     /// Of JSON with comments and trailing commas; the error says line and column. A string that holds a file which could not be read is left out alone.
@@ -202,21 +207,21 @@ impl Reader<'_> {
                 }
             },
             ast::Value::StringLit(literal) => {
-                let mut variables = Vec::new();
+                let (mut variables, mut from_file) = (Vec::new(), false);
                 for (range, insert) in &self.text.inserts {
                     if range.start < literal.range.start || literal.range.end < range.end {
                         continue;
                     }
                     match insert {
                         Insert::Variable(name) => variables.push(name.clone()),
-                        Insert::File => {}
+                        Insert::File => from_file = true,
                         Insert::Unreadable(text) => {
                             self.problems.push(place.problem(self.path.join("."), text.clone()));
                             return None;
                         }
                     }
                 }
-                Value::Text { text: literal.value.into_owned(), variables }
+                Value::Text { text: literal.value.into_owned(), variables, from_file }
             }
             ast::Value::Array(array) => {
                 let mut items = Vec::new();

@@ -64,6 +64,9 @@ pub(super) struct RawConfig {
     /// Language servers that are started where the editor offers no problems; `false` for none. Taken from your own files alone.
     pub(super) lsp: RawLsp,
     pub(super) tool_output: RawToolOutput,
+    /// How much is written to the log; `warn` if not set. Only your own files count.
+    #[serde(rename = "logLevel")]
+    pub(super) log_level: Option<RawLogLevel>,
     pub(super) experimental: RawExperimental,
 }
 
@@ -109,6 +112,23 @@ pub(super) enum RawMode {
     Primary,
     Subagent,
     All,
+}
+
+/// `error` is the least, `trace` the most.
+#[derive(Clone, Copy, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "LogLevel")]
+pub(super) enum RawLogLevel {
+    #[serde(alias = "ERROR")]
+    Error,
+    #[serde(alias = "WARN")]
+    Warn,
+    #[serde(alias = "INFO")]
+    Info,
+    #[serde(alias = "DEBUG")]
+    Debug,
+    #[serde(alias = "TRACE")]
+    Trace,
 }
 
 /// A provider of models.
