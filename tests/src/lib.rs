@@ -6,4 +6,5 @@
 pub mod acp_schema;
 pub mod daemon;
 pub mod fake_editor;
+pub mod raw_client;
 pub mod scripted_model;

@@ -4,10 +4,14 @@
 
 #[path = "all/acp.rs"]
 mod acp;
+#[path = "all/cost.rs"]
+mod cost;
 #[path = "all/demo.rs"]
 mod demo;
 #[path = "all/editing.rs"]
 mod editing;
+#[path = "all/first_run.rs"]
+mod first_run;
 #[path = "all/language_servers.rs"]
 mod language_servers;
 #[path = "all/neovim.rs"]
@@ -18,5 +22,7 @@ mod scripted_model;
 mod sessions;
 #[path = "all/turns.rs"]
 mod turns;
+#[path = "all/upkeep.rs"]
+mod upkeep;
 #[path = "all/wire.rs"]
 mod wire;

@@ -1,5 +1,6 @@
 //! Sessions in an SQLite file. What an entry means is the engine's.
 
+pub mod inspect;
 mod owner;
 mod presence;
 mod schema;

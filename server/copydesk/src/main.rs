@@ -2,21 +2,24 @@
 
 #![allow(clippy::disallowed_methods, reason = "reads the command line and standard input")]
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 use copydesk::cli::{Cli, Command};
+use copydesk::commands::Surroundings;
 use copydesk::serve::Farewell;
-use copydesk::wiring::{Adapters, log_level, log_to_stderr};
-use copydesk::{demo, process, serve};
+use copydesk::wiring::Adapters;
+use copydesk::{commands, demo, log, process, serve};
+use copydesk_adapters::os::environment::{OsEnvironment, Variables};
 use tracing_subscriber::filter::LevelFilter;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let level = log_level();
-    log_to_stderr(level);
+    let variables = Variables::of_process();
+    log::start(log::path(&OsEnvironment::new(variables.clone())), &variables);
     // Whoever looks for a mistake may attach a debugger.
-    if level < LevelFilter::DEBUG {
+    if log::level_of(&variables).is_none_or(|level| level < LevelFilter::DEBUG) {
         process::hide_memory();
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
@@ -26,11 +29,32 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Serve => runtime.block_on(run_lsp()),
         Command::Acp => runtime.block_on(run_acp()),
+        Command::Doctor(doctor) => runtime.block_on(look_after(async |at, out| doctor.run(at, out).await)),
+        Command::Config { command } => {
+            runtime.block_on(look_after(async |at, out| commands::config::run(command, at, out).await))
+        }
+        Command::Schema { which } => commands::schema::run(which, &mut std::io::stdout()),
+        Command::Logs { follow: false } => {
+            runtime.block_on(look_after(async |at, out| commands::logs::print_path(at, out)))
+        }
+        Command::Logs { follow: true } => {
+            runtime.block_on(look_after(async |at, out| commands::logs::follow(at, out).await))
+        }
         Command::Demo => runtime.block_on(demo::run(&mut std::io::stdout())),
     };
     // A read of standard input may still be waiting: it ends with the process, not before it.
     runtime.shutdown_background();
     result.unwrap_or_else(|error| failed(&error))
+}
+
+/// A reader that has seen enough is no failure.
+async fn look_after(
+    command: impl AsyncFnOnce(&Surroundings, &mut (dyn Write + Send)) -> std::io::Result<ExitCode>,
+) -> std::io::Result<ExitCode> {
+    match command(&Surroundings::of_process()?, &mut std::io::stdout()).await {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        result => result,
+    }
 }
 
 async fn run_lsp() -> std::io::Result<ExitCode> {

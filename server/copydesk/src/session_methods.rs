@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::acp_types;
+use crate::log;
 use crate::session_client::SessionClient;
 
 /// What a face knows of its client beyond ACP's words.
@@ -82,6 +83,7 @@ impl SessionMethods {
             let session =
                 engine.new_session(NewSession { folder, additional, connection }).await.map_err(engine_error)?;
             client.add(session.clone());
+            log::follow(session.config());
             session.opened();
             let choices = session.choices();
             result(

@@ -14,7 +14,6 @@ use copydesk_adapters::providers::Providers;
 use copydesk_adapters::store::sqlite::SqliteStore;
 use copydesk_engine::engine::Engine;
 use copydesk_engine::ports::{Environment, Ports};
-use tracing_subscriber::filter::LevelFilter;
 
 use crate::lsp::Services;
 
@@ -63,14 +62,4 @@ impl Adapters {
             shell: self.shell,
         }
     }
-}
-
-/// By `COPYDESK_LOG` (`error`, `warn`, `info`, `debug`, `trace`); warnings where it is unset or unknown.
-pub fn log_level() -> LevelFilter {
-    std::env::var("COPYDESK_LOG").ok().and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::WARN)
-}
-
-pub fn log_to_stderr(level: LevelFilter) {
-    // Fails only when a subscriber is set already, in tests.
-    let _ = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_ansi(false).try_init();
 }

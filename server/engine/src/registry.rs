@@ -38,6 +38,12 @@ impl Registry {
             .collect()
     }
 
+    /// Names and schemas of the parameters of all tools, sorted by name.
+    pub fn parameters(&self) -> impl Iterator<Item = (String, Value)> {
+        let known = self.tools.values().filter(|tool| tool.name() != INVALID);
+        known.map(|tool| (tool.name().to_owned(), tool.parameters()))
+    }
+
     /// A line for people; for an unknown tool its name.
     pub fn title(&self, name: &str, partial: &Value, facts: &Facts) -> String {
         escaped_line(&self.find(name).map_or_else(|| name.to_owned(), |tool| tool.title(partial, facts)))
