@@ -9,6 +9,7 @@ mod arrows;
 mod bench;
 mod command;
 mod fuzz;
+mod notices;
 mod test;
 mod tidy;
 mod tools;
@@ -34,6 +35,8 @@ enum Task {
     Tools,
     /// Write the generated files anew: `schemas/` and the tables of `docs/`
     Schemas,
+    /// Write `THIRD-PARTY-NOTICES.md` anew, from the crates that are built into the program
+    Notices,
     /// Check the house rules: the shape of files, and which crate must not depend on which
     Tidy,
     /// Fuzz one target of `fuzz/` (needs a nightly toolchain)
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Task::Test => test::run(&root),
         Task::Tools => tools::install(&root),
         Task::Schemas => test::schemas(&root),
+        Task::Notices => notices::write(&root),
         Task::Tidy => report(tidy::problems(&root), arrows::problems(&root)),
         Task::Fuzz { target, seconds } => fuzz::run(&root, &target, Duration::from_secs(seconds)),
         Task::Bench { beside: Some(Beside::Peers), .. } => bench::peers::run(&root),
