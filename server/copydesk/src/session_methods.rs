@@ -154,6 +154,7 @@ impl SessionMethods {
             let loaded = engine.load_session(load).await.map_err(engine_error)?;
             client.add(loaded.session.clone());
             client.flush().await;
+            log::follow(loaded.session.config());
             loaded.session.opened();
             answer(&loaded, loaded.session.choices())
         }))
