@@ -63,6 +63,14 @@ pub struct Capabilities {
     pub opt_in: Value,
     /// `window.workDoneProgress`.
     pub progress: bool,
+    /// `workspace.workspaceEdit.documentChanges`: edits name versions.
+    pub versioned_edits: bool,
+    /// `window.showMessage`: messages can ask.
+    pub messages_ask: bool,
+    /// `window.showDocument`.
+    pub shows_documents: bool,
+    /// Code actions and commands.
+    pub code_actions: bool,
     /// Folders of the workspace, as URIs; empty: none.
     pub folders: Vec<String>,
     /// `processId`.
@@ -78,6 +86,10 @@ impl Default for Capabilities {
             encodings: vec![Encoding::Utf16],
             opt_in: json!({ "protocol": 1, "acp": {}, "diagnostics": true, "save": true }),
             progress: false,
+            versioned_edits: true,
+            messages_ask: false,
+            shows_documents: false,
+            code_actions: false,
             folders: Vec::new(),
             process: None,
             settings: Value::Null,
@@ -164,6 +176,7 @@ impl FakeEditor {
 
     /// `initialize` and `initialized`: the capabilities that the daemon answered.
     pub async fn initialize(&mut self, capabilities: Capabilities) -> Value {
+        self.state().versioned_edits = capabilities.versioned_edits;
         let answer = self.request("initialize", capabilities.params()).await.expect("initialize is answered");
         self.script("workspace/configuration", move |params| {
             let items = params["items"].as_array().expect("a list of sections");

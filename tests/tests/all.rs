@@ -16,6 +16,8 @@ mod first_run;
 mod language_servers;
 #[path = "all/neovim.rs"]
 mod neovim;
+#[path = "all/plain_lsp.rs"]
+mod plain_lsp;
 #[path = "all/scripted_model.rs"]
 mod scripted_model;
 #[path = "all/sessions.rs"]

@@ -5,6 +5,7 @@ mod diagnostics;
 mod documents;
 mod editor;
 mod host;
+mod plain;
 mod wire;
 
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,9 +15,10 @@ use copydesk_adapters::langservers::LanguageServerPool;
 use copydesk_adapters::os::shell::OsShell;
 use copydesk_engine::engine::Engine;
 use copydesk_engine::overlay::Overlay;
-use copydesk_engine::ports::{Connection, Diagnostics};
+use copydesk_engine::ports::{Connection, Diagnostics, Editor, Files};
 use copydesk_protocol::rpc::{Handler, Notification, Peer, Reply, Request, RpcError};
 use copydesk_workspace::disk::Disk;
+use copydesk_workspace::path::AbsPath;
 use futures::FutureExt;
 use serde_json::Value;
 use tower_lsp_server::jsonrpc;
@@ -28,6 +30,7 @@ use crate::session_methods::SessionMethods;
 
 use self::client_state::ClientState;
 use self::documents::DocumentServer;
+use self::plain::PlainUser;
 
 /// What the face is given once a process.
 pub struct Services {
@@ -36,6 +39,9 @@ pub struct Services {
     pub checks: Arc<dyn Diagnostics>,
     /// Their servers run until the end.
     pub language_servers: Arc<LanguageServerPool>,
+    pub files: Arc<dyn Files>,
+    /// What is ours to keep: chat documents.
+    pub data: AbsPath,
     /// Resolves the links in the names of opened documents.
     pub disk: Arc<dyn Disk>,
     /// Holds the processes that commands have left running, until the end.
@@ -58,13 +64,22 @@ impl Face {
         let state = Arc::new(ClientState::new(peer.clone()));
         let overlay = Arc::new(Overlay::new());
         let client = SessionClient::start(peer, NoticeStyle::Own(Arc::new(editor::Messages(state.clone()))));
-        let connection = Connection {
-            client: client.clone(),
-            editor: Arc::new(editor::LspEditor { state: state.clone(), client: client.clone() }),
-            diagnostics: Arc::new(diagnostics::EditorFirst { state: state.clone(), checks: services.checks.clone() }),
+        let editor: Arc<dyn Editor> =
+            Arc::new(editor::LspEditor { state: state.clone(), client: client.clone(), overlay: overlay.clone() });
+        let diagnostics: Arc<dyn Diagnostics> =
+            Arc::new(diagnostics::EditorFirst { state: state.clone(), checks: services.checks.clone() });
+        let plain = Arc::new(PlainUser::new(plain::Setup {
+            state: state.clone(),
+            engine: services.engine.clone(),
+            editor: editor.clone(),
+            diagnostics: diagnostics.clone(),
             overlay: overlay.clone(),
-        };
-        let (router, socket) = LspService::new(|_| DocumentServer::new(state.clone(), overlay, services.disk.clone()));
+            files: services.files.clone(),
+            data: services.data.clone(),
+        }));
+        let documents = |_| DocumentServer::new(state.clone(), overlay.clone(), services.disk.clone(), plain);
+        let (router, socket) = LspService::new(documents);
+        let connection = Connection { client: client.clone(), editor, diagnostics, overlay: overlay.clone() };
         let sessions = SessionMethods {
             engine: services.engine.clone(),
             connection,

@@ -55,6 +55,8 @@ impl Adapters {
 
     pub fn into_services(self) -> Services {
         Services {
+            files: self.ports.files.clone(),
+            data: self.ports.environment.folders().data,
             engine: Engine::new(self.ports),
             checks: Arc::new(FirstAvailable(vec![self.language_servers.clone(), self.checks])),
             language_servers: self.language_servers,

@@ -10,13 +10,23 @@ impl Capabilities {
         let mut capabilities = json!({
             "workspace": {
                 "applyEdit": true,
-                "workspaceEdit": { "documentChanges": true },
+                "workspaceEdit": { "documentChanges": self.versioned_edits },
                 "workspaceFolders": true,
                 "configuration": true,
             },
             "textDocument": { "synchronization": { "didSave": true } },
             "window": { "workDoneProgress": self.progress },
         });
+        if self.messages_ask {
+            capabilities["window"]["showMessage"] = json!({});
+        }
+        if self.shows_documents {
+            capabilities["window"]["showDocument"] = json!({ "support": true });
+        }
+        if self.code_actions {
+            capabilities["textDocument"]["codeAction"] = json!({});
+            capabilities["workspace"]["executeCommand"] = json!({});
+        }
         if !names.is_empty() {
             capabilities["general"] = json!({ "positionEncodings": names });
         }

@@ -36,6 +36,7 @@ pub(super) struct State {
     pub(super) responses: HashMap<i64, Value>,
     pub(super) strays: VecDeque<Value>,
     pub(super) scripts: Scripts,
+    pub(super) versioned_edits: bool,
     pub(super) edit_policy: EditPolicy,
     pub(super) stale_edits_are_expected: bool,
     pub(super) applied: Vec<Applied>,
@@ -62,6 +63,7 @@ impl State {
             responses: HashMap::new(),
             strays: VecDeque::new(),
             scripts: HashMap::new(),
+            versioned_edits: true,
             edit_policy: EditPolicy::Apply,
             stale_edits_are_expected: false,
             applied: Vec::new(),
@@ -210,9 +212,9 @@ impl State {
             EditPolicy::Claim => return json!({ "applied": true }),
             EditPolicy::Apply | EditPolicy::Ask => {}
         }
-        let Some(changes) = params["edit"]["documentChanges"].as_array().cloned() else {
-            self.fault(format!("an edit without documentChanges: {params}"));
-            return refused("no documentChanges");
+        let Some(changes) = self.changes(&params["edit"]) else {
+            self.fault(format!("an edit in another form than the one that was announced: {params}"));
+            return refused("not in this form");
         };
         let mut changed = Vec::new();
         for change in &changes {
@@ -245,6 +247,19 @@ impl State {
             self.send_change(&uri, content);
         }
         json!({ "applied": true })
+    }
+
+    /// Each with its document's version: where versions are not announced, an edit holds `changes` without them.
+    fn changes(&self, edit: &Value) -> Option<Vec<Value>> {
+        if self.versioned_edits {
+            return edit["documentChanges"].as_array().cloned();
+        }
+        let changes = edit["changes"].as_object().filter(|_| edit.get("documentChanges").is_none())?;
+        let version = |uri: &str| self.documents.get(uri).map(|document| document.version);
+        let named = changes
+            .iter()
+            .map(|(uri, edits)| json!({ "textDocument": { "uri": uri, "version": version(uri) }, "edits": edits }));
+        Some(named.collect())
     }
 
     pub(super) fn answer(&mut self, id: &Value, outcome: Result<Value, (i64, String)>) {

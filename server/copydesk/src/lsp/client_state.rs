@@ -45,10 +45,27 @@ impl Drop for AskedSettings {
 pub(super) struct Client {
     pub(super) encoding: PositionEncoding,
     pub(super) opt_in: Option<ClientOptIn>,
-    pub(super) applies_edits: bool,
+    pub(super) applies_edits: AppliesEdits,
+    /// `window/showMessageRequest`.
+    pub(super) asks_by_message: bool,
+    /// `window/showDocument`.
+    pub(super) shows_documents: bool,
+    pub(super) offers_actions: bool,
+    /// Code actions, not only commands.
+    pub(super) takes_action_literals: bool,
+    pub(super) runs_commands: bool,
     pub(super) shows_progress: bool,
     pub(super) answers_configuration: bool,
     pub(super) process: Option<u32>,
+}
+
+/// How `workspace/applyEdit` may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AppliesEdits {
+    No,
+    /// Without the version of the text that an edit was made for.
+    Unversioned,
+    Versioned,
 }
 
 impl ClientState {
@@ -158,18 +175,34 @@ impl ClientState {
 }
 
 impl Client {
+    /// Whether there is any road on which the user of a plain client can answer.
+    pub(super) fn can_answer(&self) -> bool {
+        self.asks_by_message || self.offers_actions || self.runs_commands
+    }
+
     fn of(params: &InitializeParams) -> Self {
         let capabilities = &params.capabilities;
         let workspace = capabilities.workspace.as_ref();
+        let window = capabilities.window.as_ref();
         let versioned = workspace
             .and_then(|workspace| workspace.workspace_edit.as_ref())
             .and_then(|edit| edit.document_changes)
             .unwrap_or(false);
+        let actions = capabilities.text_document.as_ref().and_then(|documents| documents.code_action.as_ref());
         Self {
             encoding: negotiate(capabilities),
             opt_in: opt_in(capabilities),
-            applies_edits: versioned && workspace.and_then(|workspace| workspace.apply_edit).unwrap_or(false),
-            shows_progress: capabilities.window.as_ref().and_then(|window| window.work_done_progress).unwrap_or(false),
+            applies_edits: match workspace.and_then(|workspace| workspace.apply_edit).unwrap_or(false) {
+                false => AppliesEdits::No,
+                true if versioned => AppliesEdits::Versioned,
+                true => AppliesEdits::Unversioned,
+            },
+            asks_by_message: window.is_some_and(|window| window.show_message.is_some()),
+            shows_documents: window.and_then(|window| window.show_document.as_ref()).is_some_and(|show| show.support),
+            offers_actions: actions.is_some(),
+            takes_action_literals: actions.is_some_and(|actions| actions.code_action_literal_support.is_some()),
+            runs_commands: workspace.is_some_and(|workspace| workspace.execute_command.is_some()),
+            shows_progress: window.and_then(|window| window.work_done_progress).unwrap_or(false),
             answers_configuration: workspace.and_then(|workspace| workspace.configuration).unwrap_or(false),
             process: params.process_id,
         }

@@ -14,16 +14,18 @@ use copydesk_workspace::uri::path_from_uri;
 use ropey::Rope;
 use serde_json::json;
 use tower_lsp_server::LanguageServer;
-use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::jsonrpc::{Error, Result};
 use tower_lsp_server::ls_types::{
-    DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
-    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams, InitializeParams,
-    InitializeResult, InitializedParams, OneOf, PositionEncodingKind, SaveOptions, ServerCapabilities, ServerInfo,
-    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, TextDocumentSyncSaveOptions,
-    WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+    CodeActionParams, CodeActionProviderCapability, CodeActionResponse, DidChangeConfigurationParams,
+    DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, DidSaveTextDocumentParams, ExecuteCommandOptions, ExecuteCommandParams,
+    InitializeParams, InitializeResult, InitializedParams, LSPAny, OneOf, PositionEncodingKind, SaveOptions,
+    ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
+    TextDocumentSyncSaveOptions, WorkspaceFolder, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
 };
 
 use super::client_state::ClientState;
+use super::plain::{COMMANDS, PlainUser};
 use super::wire;
 use crate::process;
 use copydesk_workspace::position::PositionEncoding;
@@ -32,11 +34,22 @@ pub(super) struct DocumentServer {
     state: Arc<ClientState>,
     overlay: Arc<Overlay>,
     disk: Arc<dyn Disk>,
+    plain: Arc<PlainUser>,
 }
 
 impl DocumentServer {
-    pub(super) fn new(state: Arc<ClientState>, overlay: Arc<Overlay>, disk: Arc<dyn Disk>) -> Self {
-        Self { state, overlay, disk }
+    pub(super) fn new(
+        state: Arc<ClientState>,
+        overlay: Arc<Overlay>,
+        disk: Arc<dyn Disk>,
+        plain: Arc<PlainUser>,
+    ) -> Self {
+        Self { state, overlay, disk, plain }
+    }
+
+    /// Commands and code actions are those of plain clients; others have methods for it.
+    fn plain(&self) -> Result<&PlainUser> {
+        if self.state.speaks_acp() { Err(Error::method_not_found()) } else { Ok(&self.plain) }
     }
 
     fn pull_settings(&self) {
@@ -85,8 +98,8 @@ impl LanguageServer for DocumentServer {
         if let Some(process) = client.process {
             process::end_with(process, self.state.peer().clone());
         }
-        if let Some(folders) = &params.workspace_folders {
-            self.state.change_folders(folders, &[]);
+        if let Some(folders) = params.workspace_folders.clone().or_else(|| root_folder(&params)) {
+            self.state.change_folders(&folders, &[]);
         }
         let experimental = client.opt_in.as_ref().map(|_| {
             let agent = crate::agent_description::describe();
@@ -97,6 +110,7 @@ impl LanguageServer for DocumentServer {
                 methods: methods::additions().map(str::to_owned).collect(),
             }})
         });
+        let is_plain = !self.state.speaks_acp();
         if let Some(options) = params.initialization_options {
             self.state.keep_settings(options);
         }
@@ -116,6 +130,11 @@ impl LanguageServer for DocumentServer {
                     }),
                     ..WorkspaceServerCapabilities::default()
                 }),
+                code_action_provider: is_plain.then_some(CodeActionProviderCapability::Simple(true)),
+                execute_command_provider: is_plain.then(|| ExecuteCommandOptions {
+                    commands: COMMANDS.map(str::to_owned).to_vec(),
+                    ..ExecuteCommandOptions::default()
+                }),
                 experimental,
                 ..ServerCapabilities::default()
             },
@@ -134,6 +153,15 @@ impl LanguageServer for DocumentServer {
     async fn shutdown(&self) -> Result<()> {
         self.state.shut_down();
         Ok(())
+    }
+
+    async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<LSPAny>> {
+        self.plain()?.execute(&params.command, &params.arguments)?;
+        Ok(None)
+    }
+
+    async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
+        Ok(Some(self.plain()?.actions(&params)))
     }
 
     async fn did_open(&self, params: DidOpenTextDocumentParams) {
@@ -182,6 +210,13 @@ impl LanguageServer for DocumentServer {
             self.state.keep_settings(params.settings);
         }
     }
+}
+
+/// Of clients that know no workspace folders.
+fn root_folder(params: &InitializeParams) -> Option<Vec<WorkspaceFolder>> {
+    #[expect(deprecated, reason = "older clients send nothing else")]
+    let uri = params.root_uri.clone()?;
+    Some(vec![WorkspaceFolder { uri, name: String::new() }])
 }
 
 fn encoding_kind(encoding: PositionEncoding) -> PositionEncodingKind {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_engine::event::Severity;
+use copydesk_engine::overlay::Overlay;
 use copydesk_engine::ports::{
-    ApplyRequest, BoxFuture, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, Unsaved,
+    ApplyRequest, BoxFuture, DocumentEdit, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, Unsaved,
 };
 use copydesk_protocol::additions::{
     ChangedFile, ChangedFileKind, FilesChangedParams, FilesChangedResult, SaveParams, SaveResult,
@@ -17,7 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::client_state::ClientState;
+use super::client_state::{AppliesEdits, ClientState};
 use super::wire;
 use crate::session_client::{Notices, SessionClient};
 
@@ -27,28 +28,44 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct LspEditor {
     pub(super) state: Arc<ClientState>,
     pub(super) client: Arc<SessionClient>,
+    pub(super) overlay: Arc<Overlay>,
 }
 
 impl Editor for LspEditor {
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, Result<(), EditorError>> {
         Box::pin(async move {
-            let client = self.state.client().filter(|client| client.applies_edits).ok_or(EditorError::Unsupported)?;
-            let changes: Vec<Value> = request
-                .documents
-                .iter()
-                .map(|document| {
-                    let edits: Vec<Value> = document
-                        .edits
-                        .edits()
-                        .iter()
-                        .map(|edit| {
-                            json!({ "range": wire::range(&document.base, &edit.range, client.encoding), "newText": edit.text })
-                        })
-                        .collect();
-                    json!({ "textDocument": { "uri": document.uri, "version": document.version }, "edits": edits })
-                })
-                .collect();
-            let params = json!({ "label": request.label, "edit": { "documentChanges": changes } });
+            let client = self.state.client().ok_or(EditorError::Unsupported)?;
+            let edits = |document: &DocumentEdit| -> Vec<Value> {
+                let edits = document.edits.edits().iter();
+                edits
+                    .map(|edit| {
+                        json!({ "range": wire::range(&document.base, &edit.range, client.encoding), "newText": edit.text })
+                    })
+                    .collect()
+            };
+            let edit = match client.applies_edits {
+                AppliesEdits::No => return Err(EditorError::Unsupported),
+                AppliesEdits::Versioned => {
+                    let changes = request.documents.iter().map(|document| {
+                        let named = json!({ "uri": document.uri, "version": document.version });
+                        json!({ "textDocument": named, "edits": edits(document) })
+                    });
+                    json!({ "documentChanges": changes.collect::<Vec<_>>() })
+                }
+                AppliesEdits::Unversioned => {
+                    // The client cannot refuse what was made for another text: nothing is sent that is known to be.
+                    let is_current = |document: &DocumentEdit| {
+                        self.overlay.by_uri(&document.uri).is_some_and(|now| now.version == document.version)
+                    };
+                    if !request.documents.iter().all(is_current) {
+                        return Err(EditorError::Refused { reason: Some("the document has changed".to_owned()) });
+                    }
+                    let changes =
+                        request.documents.iter().map(|document| (document.uri.clone(), json!(edits(document))));
+                    json!({ "changes": changes.collect::<serde_json::Map<_, _>>() })
+                }
+            };
+            let params = json!({ "label": request.label, "edit": edit });
             match self.call("workspace/applyEdit", params).await? {
                 // eglot answers null to what it does not know: that is no success.
                 answer if answer.get("applied").and_then(Value::as_bool) == Some(true) => Ok(()),
@@ -141,17 +158,26 @@ pub(super) struct Messages(pub(super) Arc<ClientState>);
 
 impl Notices for Messages {
     fn show(&self, severity: Severity, text: &str) -> BoxFuture<'static, ()> {
-        // LSP's MessageType.
         let kind = match severity {
-            Severity::Error => 1,
-            Severity::Warning => 2,
-            Severity::Info => 3,
+            Severity::Error => MessageType::Error,
+            Severity::Warning => MessageType::Warning,
+            Severity::Info => MessageType::Info,
         };
-        let params = json!({ "type": kind, "message": text });
-        let peer = self.0.peer().clone();
-        Box::pin(async move {
-            // Closed: nobody is there to read it.
-            let _ = peer.notify("window/showMessage", params).await;
-        })
+        let (state, text) = (self.0.clone(), text.to_owned());
+        Box::pin(async move { show_message(&state, kind, &text).await })
     }
+}
+
+/// LSP's numbers.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum MessageType {
+    Error = 1,
+    Warning = 2,
+    Info = 3,
+}
+
+pub(super) async fn show_message(state: &ClientState, kind: MessageType, text: &str) {
+    let params = json!({ "type": kind as u8, "message": text });
+    // Closed: nobody is there to read it.
+    let _ = state.peer().notify("window/showMessage", params).await;
 }

@@ -1,0 +1,207 @@
+//! The commands of a plain client, from the arguments that editors send to what they mean. Nothing is done here.
+
+use copydesk_engine::message::PromptPart;
+use copydesk_engine::view::View;
+use copydesk_workspace::uri::path_from_uri;
+use serde::Deserialize;
+use serde_json::Value;
+
+pub(super) const PROMPT: &str = "copydesk.prompt";
+pub(super) const CANCEL: &str = "copydesk.cancel";
+pub(super) const ANSWER: &str = "copydesk.answer";
+
+/// For `executeCommandProvider`.
+pub(in crate::lsp) const COMMANDS: [&str; 3] = [PROMPT, CANCEL, ANSWER];
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Order {
+    Prompt(PromptOrder),
+    Cancel,
+    Answer { ask: String, option: String },
+}
+
+/// All absent: what was typed in the chat document.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct PromptOrder {
+    pub(super) text: Option<String>,
+    pub(super) uri: Option<String>,
+    /// LSP's `Range`; only its lines count.
+    pub(super) range: Option<Range>,
+    /// What is wrong there, in lines of Markdown.
+    pub(super) problems: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) struct Range {
+    start: Place,
+    end: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+struct Place {
+    line: usize,
+    character: usize,
+}
+
+/// A place in a file that a prompt speaks of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Context {
+    uri: String,
+    /// One-based, both included; `None`: the whole file.
+    lines: Option<(usize, usize)>,
+    /// Whether the text itself goes with the prompt.
+    selected: bool,
+    problems: String,
+}
+
+/// `copydesk.prompt` takes an object, or its fields one by one: `text`, `uri`, `range`. The error is for the user.
+pub(super) fn parse(command: &str, arguments: &[Value]) -> Result<Order, String> {
+    match command {
+        PROMPT => prompt(arguments).map(Order::Prompt),
+        CANCEL => Ok(Order::Cancel),
+        ANSWER => match arguments {
+            [Value::String(ask), Value::String(option), ..] => {
+                Ok(Order::Answer { ask: ask.clone(), option: option.clone() })
+            }
+            _ => Err(format!("{ANSWER} takes the id of the ask and the option, both as texts")),
+        },
+        other => Err(format!("there is no command {other}")),
+    }
+}
+
+fn prompt(arguments: &[Value]) -> Result<PromptOrder, String> {
+    let wrong = || format!("{PROMPT} takes a text, the URI of a file and a range, or an object of them");
+    let value = match arguments {
+        [object @ Value::Object(_), ..] => object.clone(),
+        fields => {
+            let names = ["text", "uri", "range"];
+            let named = names.iter().zip(fields).map(|(name, value)| ((*name).to_owned(), value.clone()));
+            Value::Object(named.collect())
+        }
+    };
+    let mut order: PromptOrder = serde_json::from_value(value).map_err(|_| wrong())?;
+    order.text = order.text.filter(|text| !text.trim().is_empty());
+    Ok(order)
+}
+
+impl PromptOrder {
+    pub(super) fn context(&self) -> Option<Context> {
+        let uri = self.uri.clone()?;
+        let range = self.range.map(|Range { start, end }| {
+            // A selection of whole lines ends at the beginning of the next one.
+            let last = if end.character == 0 && end.line > start.line { end.line - 1 } else { end.line };
+            (start.line + 1, last + 1)
+        });
+        let selected = self.range.is_some_and(|range| range.start != range.end);
+        Some(Context { uri, lines: range, selected, problems: self.problems.clone().unwrap_or_default() })
+    }
+}
+
+impl Context {
+    /// As it stands in the chat document, where the user sees it before it is sent (R15.1).
+    pub(super) fn markdown(&self) -> String {
+        let problems = if self.problems.is_empty() { String::new() } else { format!("{}\n", self.problems.trim_end()) };
+        format!("[{}]({})\n{problems}", self.name(), self.link())
+    }
+
+    /// For the model: the text of a selection as the editor has it, else a link.
+    pub(super) async fn part(self, view: &View) -> PromptPart {
+        let text = match (path_from_uri(&self.uri), self.lines) {
+            (Ok(path), Some((first, last))) if self.selected => {
+                let snapshot = view.snapshot(&path).await.ok();
+                snapshot.map(|snapshot| snapshot.text.lines().take(last).skip(first - 1).map(String::from).collect())
+            }
+            _ => None,
+        };
+        match text {
+            Some(text) => PromptPart::Resource { uri: self.link(), text },
+            None => PromptPart::Link { name: self.name(), uri: self.link() },
+        }
+    }
+
+    fn name(&self) -> String {
+        let name = path_from_uri(&self.uri).map_or_else(|_| self.uri.clone(), |path| path.name());
+        match self.lines {
+            Some((first, last)) if first == last => format!("{name}:{first}"),
+            Some((first, last)) => format!("{name}:{first}-{last}"),
+            None => name,
+        }
+    }
+
+    fn link(&self) -> String {
+        match self.lines {
+            Some((first, last)) if first == last => format!("{}#L{first}", self.uri),
+            Some((first, last)) => format!("{}#L{first}-L{last}", self.uri),
+            None => self.uri.clone(),
+        }
+    }
+}
+
+/// The places that a typed prompt links to, as `Context::markdown` writes them.
+pub(super) fn links(text: &str) -> Vec<Context> {
+    let targets = text.split("](file:").skip(1).filter_map(|rest| rest.split(')').next());
+    targets
+        .map(|target| {
+            let (uri, fragment) = target.split_once('#').unwrap_or((target, ""));
+            let lines = lines(fragment);
+            let selected = lines.is_some();
+            Context { uri: format!("file:{uri}"), lines, selected, problems: String::new() }
+        })
+        .collect()
+}
+
+/// Of `L3` and `L3-L7`.
+fn lines(fragment: &str) -> Option<(usize, usize)> {
+    let number = |text: &str| text.strip_prefix('L')?.parse().ok().filter(|line| *line > 0);
+    match fragment.split_once('-') {
+        Some((first, last)) => Some((number(first)?, number(last)?)).filter(|(first, last)| first <= last),
+        None => number(fragment).map(|line| (line, line)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_prompt_comes_as_an_object_or_field_by_field() {
+        let range = json!({"start": {"line": 2, "character": 0}, "end": {"line": 7, "character": 0}});
+        let one = parse(PROMPT, &[json!({"text": "Why?", "uri": "file:///a/b.rs", "range": range})]).unwrap();
+        let three = parse(PROMPT, &[json!("Why?"), json!("file:///a/b.rs"), range]).unwrap();
+        assert_eq!(one, three);
+        let Order::Prompt(order) = one else { panic!("{one:?}") };
+        let context = order.context().unwrap();
+        assert_eq!(context.markdown(), "[b.rs:3-7](file:///a/b.rs#L3-L7)\n");
+        assert_eq!(links(&context.markdown()), [context]);
+        for nothing in [vec![], vec![json!({})], vec![json!("  ")], vec![Value::Null]] {
+            assert_eq!(parse(PROMPT, &nothing).unwrap(), Order::Prompt(PromptOrder::default()), "{nothing:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_command_is_said() {
+        for (command, arguments) in [
+            (PROMPT, vec![json!(7)]),
+            (PROMPT, vec![json!({"range": "all"})]),
+            (ANSWER, vec![json!("per_1")]),
+            (ANSWER, vec![]),
+            ("copydesk.other", vec![]),
+        ] {
+            assert!(parse(command, &arguments).is_err(), "{command} {arguments:?}");
+        }
+    }
+
+    #[test]
+    fn links_of_any_text_are_read_without_a_fault() {
+        assert_eq!(
+            links("[a](file:///a#L0) [b](file:///b#L9-L3) [c](file:///c"),
+            links("[a](file:///a#x) [b](file:///b#) [c](file:///c)")
+        );
+        assert!(links("no link, [web](https://example.com#L1)").is_empty());
+    }
+}
