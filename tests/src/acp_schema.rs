@@ -38,6 +38,50 @@ pub fn knows(method: &str, side: Side) -> bool {
     AcpSchema::get().definitions.contains_key(&(method.to_owned(), side, Part::Params))
 }
 
+/// What is wrong with a recorded connection: messages of both directions in their order, as a client wrote them down without saying who sent which. A method
+/// tells its direction; an answer that may be to either side's request has to fit one of them. What was refused need not have been right.
+pub fn faults_of_trace(messages: &[Value]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut open: HashMap<(String, Side), (String, Value)> = HashMap::new();
+    for message in messages {
+        let id = message.get("id").map(Value::to_string);
+        match (message["method"].as_str(), id) {
+            (Some(method), id) => {
+                let sides: Vec<_> =
+                    [Side::Agent, Side::Client].into_iter().filter(|side| knows(method, *side)).collect();
+                if sides.is_empty() {
+                    faults.push(format!("{method} is no method of ACP"));
+                }
+                for side in sides {
+                    match id.clone() {
+                        Some(id) => drop(open.insert((id, side), (method.to_owned(), message["params"].clone()))),
+                        None => faults.extend(fault(method, side, Part::Params, &message["params"])),
+                    }
+                }
+            }
+            (None, Some(id)) => {
+                let asked: Vec<_> = [Side::Agent, Side::Client]
+                    .into_iter()
+                    .filter_map(|side| Some((side, open.get(&(id.clone(), side))?.clone())))
+                    .collect();
+                let found = |(side, (method, params)): &(Side, (String, Value))| match message.get("result") {
+                    Some(result) => fault(method, *side, Part::Params, params)
+                        .or_else(|| fault(method, *side, Part::Result, result)),
+                    None => None,
+                };
+                let found: Vec<_> = asked.iter().map(found).collect();
+                match found.iter().position(Option::is_none) {
+                    Some(fits) => drop(open.remove(&(id, asked[fits].0))),
+                    None if asked.is_empty() => faults.push(format!("an answer to no request: {message}")),
+                    None => faults.extend(found.into_iter().flatten()),
+                }
+            }
+            (None, None) => faults.push(format!("a message that is nothing: {message}")),
+        }
+    }
+    faults
+}
+
 struct AcpSchema {
     definitions: HashMap<(String, Side, Part), String>,
     /// `$defs`, all of it.
@@ -121,6 +165,18 @@ mod tests {
         check("session/prompt", Side::Agent, Part::Params, json!({ "sessionId": "s", "prompt": [text] }), true);
         check("session/prompt", Side::Agent, Part::Params, json!({ "sessionId": "s" }), false);
         check("$/cancel_request", Side::Client, Part::Params, json!({ "requestId": 1 }), true);
+        let request = |id: u64, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let answer = |id: u64, result: Value| json!({ "jsonrpc": "2.0", "id": id, "result": result });
+        let opened = [
+            request(1, "session/new", json!({ "cwd": "/", "mcpServers": [] })),
+            request(1, "fs/read_text_file", json!({ "sessionId": "s", "path": "/a" })),
+            answer(1, json!({ "content": "a" })),
+        ];
+        let trace = |last: Value| faults_of_trace(&[opened.as_slice(), &[last]].concat());
+        assert_eq!(trace(answer(1, json!({ "sessionId": "s" }))), [] as [String; 0]);
+        for wrong in [answer(1, json!({})), answer(2, json!({})), request(2, "nobody/knows", json!({}))] {
+            assert_eq!(trace(wrong.clone()).len(), 1, "{wrong}");
+        }
         assert!(knows("fs/read_text_file", Side::Client) && !knows("fs/read_text_file", Side::Agent));
     }
 }

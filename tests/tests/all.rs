@@ -4,6 +4,10 @@
 
 #[path = "all/acp.rs"]
 mod acp;
+#[path = "all/acp_clients.rs"]
+mod acp_clients;
+#[path = "all/acp_files.rs"]
+mod acp_files;
 #[path = "all/cost.rs"]
 mod cost;
 #[path = "all/demo.rs"]
