@@ -159,6 +159,34 @@ async fn r2_3_a_persistent_session_of_acpx_is_prompted_cancelled_and_goes_on() {
 }
 
 #[tokio::test]
+async fn r12_1_acpx_resumes_the_session_in_a_new_process() {
+    let (model, home) = home_with([Reply::text("One."), Reply::text("Two.")]).await;
+    // Its own process, and with it the daemon, ends when nothing was asked of it for a second.
+    let acpx = |arguments: &[&str]| acpx(&home, "--approve-all", &[&["--ttl", "1"], arguments].concat());
+    assert!(run(acpx(&["sessions", "new"])).await.status.success());
+    assert_eq!(stop_reason(&trace(&run(acpx(&["prompt", "first"])).await)), "end_turn");
+    let ended = async { while !String::from_utf8_lossy(&run(acpx(&["status"])).await.stdout).contains("\"idle\"") {} };
+    tokio::time::timeout(LIMIT, ended).await.expect("acpx ends its process");
+    let resumed = trace(&run(acpx(&["prompt", "second"])).await);
+    assert_eq!((count(&resumed, "session/resume"), stop_reason(&resumed)), (1, "end_turn"));
+    let history = model.requests()[1].body.to_string();
+    assert!(history.contains("first") && history.contains("One."), "the conversation goes on: {history}");
+    assert!(run(acpx(&["sessions", "close"])).await.status.success());
+    model.finish();
+}
+
+#[tokio::test]
+async fn acpx_lists_the_sessions_of_the_daemon() {
+    let (model, home) = home_with([Reply::text("One.")]).await;
+    trace(&run(acpx(&home, "--approve-all", &["exec", "first"])).await);
+    let output = run(acpx(&home, "--approve-all", &["sessions", "list"])).await;
+    let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let folders: Vec<_> = listed["sessions"].as_array().unwrap().iter().map(|session| &session["cwd"]).collect();
+    assert_eq!(folders, [&json!(home.workspace())], "{listed}");
+    model.finish();
+}
+
+#[tokio::test]
 async fn r4_1_the_python_sdk_drives_a_turn_with_asks() {
     let (model, home) = home_with(asking_turn()).await;
     let file = home.write("a.txt", "one\n");
