@@ -103,6 +103,7 @@ pub fn interrupted_result() -> ToolResult {
         title: "Cancelled".to_owned(),
         diffs: Vec::new(),
         seen: Vec::new(),
+        instructions: Vec::new(),
         metadata: Value::Null,
     }
 }

@@ -134,6 +134,9 @@ pub struct ToolResult {
     /// Texts of files that the model knows from this call on: what `write` is checked against (R6.4).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<SeenFile>,
+    /// Instruction files that this result told the model of, by their real paths: each is told once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<AbsPath>,
     /// For clients; never sent to the model.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub metadata: Value,

@@ -3,6 +3,7 @@
 
 mod glob;
 mod instructions;
+mod nested;
 
 use std::fmt::Write;
 
@@ -11,7 +12,8 @@ use crate::message::Entry;
 use crate::ports::Ports;
 use crate::tool::Facts;
 
-pub use instructions::{Instructions, read_instructions};
+pub use instructions::{InstructionFile, Instructions, read_instructions};
+pub use nested::{FolderInstructions, KnownInstructions, NewInstructions};
 
 const COPYDESK: &str = include_str!("prompt/copydesk.md");
 const PLAN: &str = include_str!("prompt/plan.md");

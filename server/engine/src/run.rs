@@ -116,7 +116,7 @@ impl Run {
             cut_replies = if next == Next::Cut { cut_replies + 1 } else { 0 };
             let mut end = match &next {
                 Next::RunCalls if is_last => self.refuse(&reply.calls, NO_MORE_STEPS).await?,
-                Next::RunCalls => self.run_calls(&agent, &reply.calls).await?,
+                Next::RunCalls => self.run_calls(&agent, &model.sent_as.model, &reply.calls).await?,
                 Next::Cut => self.refuse(&reply.calls, CUT).await?,
                 Next::End(TurnEnd::Cancelled) => self.interrupt(&reply.calls).await?,
                 Next::End(TurnEnd::Refused) => self.refuse(&reply.calls, FILTERED).await?,
@@ -151,6 +151,7 @@ impl Run {
         let Context { ports, facts, config, .. } = &*self.context;
         let instructions = prompt::read_instructions(ports, facts, config).await;
         let surroundings = Surroundings::new(prompt::environment(ports, facts, self.context.is_git), &instructions);
+        self.context.instructions.in_system_prompt(&instructions);
         self.context.warn(instructions.problems).await;
         surroundings
     }
@@ -179,7 +180,11 @@ impl Run {
         if is_last {
             history::push_user(&mut messages, prompt::LAST_STEP.trim_end());
         }
-        let tools = if is_last { Vec::new() } else { self.context.registry.specs(&self.context.facts, &agent.rules) };
+        let tools = if is_last {
+            Vec::new()
+        } else {
+            self.context.registry.specs(&self.context.facts, &agent.rules, &model.sent_as.model)
+        };
         ModelRequest {
             model: model.sent_as.clone(),
             provider: Arc::clone(&model.provider),

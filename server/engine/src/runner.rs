@@ -27,6 +27,7 @@ use crate::ids::{CallId, SessionId};
 use crate::message::{SeenFile, ToolResult, ToolStatus, TurnEnd};
 use crate::output;
 use crate::ports::{Connection, Ports, Preview};
+use crate::prompt::{FolderInstructions, KnownInstructions};
 use crate::registry::{INVALID, Registry};
 use crate::search::{GrantedRoot, GrantedSearch};
 use crate::tool::{AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolError};
@@ -70,6 +71,9 @@ pub struct RunnerDeps {
     pub agent: Arc<Agent>,
     pub grants: Arc<Grants>,
     pub seen: Arc<Seen>,
+    pub instructions: Arc<KnownInstructions>,
+    /// The provider's name of the model that calls.
+    pub model: String,
     pub todos: Arc<dyn Todos>,
     /// Of the turn.
     pub cancel: CancellationToken,
@@ -153,7 +157,8 @@ impl Runner {
 
     /// Tells the model which tools there are (name repair has failed).
     async fn unknown(&self, name: &str, view: &ToolCallView) -> Result<commit::Done, Stopped> {
-        let offered: Vec<&str> = self.deps.registry.offered(&self.deps.agent.rules).map(|tool| tool.name()).collect();
+        let offered: Vec<&str> =
+            self.deps.registry.offered(&self.deps.agent.rules, &self.deps.model).map(|tool| tool.name()).collect();
         let error = format!("There is no tool {name:?}. Tools: {}.", offered.join(", "));
         match self.deps.registry.find(INVALID) {
             Some(tool) => self.guarded(tool, json!({"tool": name, "error": error}), view).await,
@@ -350,6 +355,12 @@ impl Runner {
             diagnostics: Arc::clone(&connection.diagnostics),
             todos: Arc::clone(&self.deps.todos),
             seen: Arc::clone(&self.deps.seen),
+            instructions: FolderInstructions {
+                files: Arc::clone(&ports.files),
+                facts: Arc::clone(&self.deps.facts),
+                known: Arc::clone(&self.deps.instructions),
+                call: call.to_string(),
+            },
             ids: Arc::clone(&ports.ids),
             cancel: self.deps.cancel.clone(),
             progress,
@@ -363,17 +374,19 @@ impl Runner {
         let (result, locations, stop) = match ended {
             Ok(done) => {
                 let status = ToolStatus::Completed;
-                let commit::Done { text, diffs, seen, metadata, locations } = done;
-                (ToolResult { status, text, title, diffs, seen, metadata }, locations, None)
+                let commit::Done { text, diffs, seen, instructions, metadata, locations } = done;
+                (ToolResult { status, text, title, diffs, seen, instructions, metadata }, locations, None)
             }
             Err(stopped) => {
                 let (status, text, seen, stop) = stopped.into_parts();
                 let text = self.capped(text).await;
                 let metadata = Value::Null;
-                (ToolResult { status, text, title, diffs: Vec::new(), seen, metadata }, Vec::new(), stop)
+                let (diffs, instructions) = (Vec::new(), Vec::new());
+                (ToolResult { status, text, title, diffs, seen, instructions, metadata }, Vec::new(), stop)
             }
         };
         self.deps.seen.record(&result.seen);
+        self.deps.instructions.settle(view.call.as_str(), &result.instructions);
         let view = ToolCallView {
             state: ToolCallState::Ended(result.status),
             text: result.text.clone(),

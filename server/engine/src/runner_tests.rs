@@ -106,7 +106,7 @@ async fn wrong_arguments_are_told_with_what_is_expected() {
 fn schemas_are_portable_and_stable() {
     let bench = Bench::new();
     let registry = crate::registry::Registry::builtin();
-    let specs = registry.specs(&bench.facts, &[]);
+    let specs = registry.specs(&bench.facts, &[], "m");
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
     assert_eq!(names, ["bash", "edit", "glob", "grep", "read", "todowrite", "write"]);
     for spec in &specs {
@@ -120,7 +120,7 @@ fn schemas_are_portable_and_stable() {
         }
         assert_eq!(
             schema,
-            registry.specs(&bench.facts, &[]).iter().find(|s| s.name == spec.name).unwrap().parameters.to_string()
+            registry.specs(&bench.facts, &[], "m").iter().find(|s| s.name == spec.name).unwrap().parameters.to_string()
         );
     }
     insta::assert_snapshot!(specs[4].parameters, @r#"{"properties":{"column":{"description":"The first character of the first line to show, from 1: for lines too long for one call.","minimum":0,"type":"integer"},"filePath":{"description":"The file or folder, absolute or relative to the session's folder.","type":"string"},"limit":{"description":"How many lines or entries to show.","minimum":0,"type":"integer"},"offset":{"description":"The first line (of a folder: entry) to show, from 1.","minimum":0,"type":"integer"}},"required":["filePath"],"type":"object"}"#);

@@ -2,6 +2,7 @@
 //! ask, cap, record or reach past what it was granted: the runner does the first three, the context the last.
 
 mod erased;
+mod portable;
 mod schema;
 
 use std::any::Any;
@@ -15,11 +16,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::message::{FileDiff, SeenFile, Todo};
 use crate::ports::{BoxFuture, Diagnostics, Ids, Preview, Shell};
+use crate::prompt::FolderInstructions;
 use crate::runner::Seen;
 use crate::search::GrantedSearch;
 use crate::view::View;
 
 pub use erased::erase;
+pub use portable::portable;
 
 pub trait Tool: Send + Sync + 'static {
     /// Its doc comments are the model's documentation of the parameters.
@@ -133,6 +136,7 @@ pub struct ToolContext {
     pub diagnostics: Arc<dyn Diagnostics>,
     pub todos: Arc<dyn Todos>,
     pub seen: Arc<Seen>,
+    pub instructions: FolderInstructions,
     pub ids: Arc<dyn Ids>,
     /// Of the turn: side effects stop when it fires.
     pub cancel: CancellationToken,
@@ -160,6 +164,8 @@ pub struct ToolOutput {
     pub capped: bool,
     pub diffs: Vec<FileDiff>,
     pub seen: Vec<SeenFile>,
+    /// Instruction files that `text` tells of, by their real paths.
+    pub instructions: Vec<AbsPath>,
     pub locations: Vec<(AbsPath, Option<usize>)>,
     pub metadata: Value,
 }

@@ -26,6 +26,7 @@ use crate::ports::{
     BoxFuture, CapturedOutput, CommandEnd, Connection, Diagnostics, DiagnosticsReport, DiagnosticsTarget, Files, Ports,
     Shell, ShellCommand, ShellError, ShellOutcome,
 };
+use crate::prompt::KnownInstructions;
 use crate::registry::Registry;
 use crate::runner::{Call, CallOutcome, Grants, Runner, RunnerDeps, Seen};
 use crate::testing::{
@@ -138,6 +139,7 @@ pub(crate) struct Bench {
     pub(crate) todos: Arc<BenchTodos>,
     pub(crate) grants: Arc<Grants>,
     pub(crate) seen: Arc<Seen>,
+    pub(crate) instructions: Arc<KnownInstructions>,
     pub(crate) cancel: CancellationToken,
     pub(crate) facts: Facts,
     pub(crate) config: Config,
@@ -174,6 +176,7 @@ impl Bench {
             todos: Arc::default(),
             grants: Arc::default(),
             seen: Arc::default(),
+            instructions: Arc::default(),
             cancel: CancellationToken::new(),
             facts,
             config: Config { key_variables: vec!["OPENAI_API_KEY".to_owned()], ..Config::default() },
@@ -289,6 +292,8 @@ impl Bench {
             agent: Arc::new(agent),
             grants: self.grants.clone(),
             seen: self.seen.clone(),
+            instructions: self.instructions.clone(),
+            model: "m".to_owned(),
             todos: self.todos.clone(),
             cancel: self.cancel.clone(),
         })

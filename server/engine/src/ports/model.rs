@@ -83,7 +83,7 @@ pub struct ModelSettings {
 pub struct ToolSpec {
     pub name: String,
     pub description: String,
-    /// JSON Schema with an object at its root, keys in a fixed order.
+    /// JSON Schema in the subset of `tool::portable`, keys in a fixed order. An encoder narrows it where its provider takes less.
     pub parameters: Value,
 }
 

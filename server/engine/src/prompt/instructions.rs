@@ -11,7 +11,7 @@ use crate::ports::{Files, Ports};
 use crate::tool::Facts;
 
 /// Of these names the first that stands anywhere between folder and worktree wins, with all its occurrences.
-const PROJECT_NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"];
+pub(super) const PROJECT_NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"];
 
 /// Bytes of one file that the model is given: about 8,000 tokens.
 const FILE_LIMIT: usize = 32 * 1024;
@@ -35,7 +35,7 @@ pub struct InstructionFile {
 
 /// Global, then project, then what the configuration names; each file once.
 pub async fn read_instructions(ports: &Ports, facts: &Facts, config: &Config) -> Instructions {
-    let mut reader = Reader { files: &*ports.files, facts, found: Instructions::default(), bytes_left: TOTAL_LIMIT };
+    let mut reader = Reader::new(&*ports.files, facts, &facts.worktree, TOTAL_LIMIT);
     let folders = ports.environment.folders();
     let global = [
         folders.config.join("copydesk/AGENTS.md"),
@@ -86,20 +86,28 @@ fn upwards(folder: &AbsPath, top: &AbsPath) -> Vec<AbsPath> {
 
 /// Who decided that a file is to be read. What a repository names must lie in it, links resolved, and be readable without an ask: no one was asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
+pub(super) enum Origin {
     User,
     Project,
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     files: &'a dyn Files,
     facts: &'a Facts,
-    found: Instructions,
+    /// What files of the project must not lead out of.
+    base: &'a AbsPath,
+    pub(super) found: Instructions,
+    total: usize,
     bytes_left: usize,
 }
 
-impl Reader<'_> {
-    async fn is_file(&self, path: &AbsPath) -> bool {
+impl<'a> Reader<'a> {
+    /// Gives `total` bytes at most.
+    pub(super) fn new(files: &'a dyn Files, facts: &'a Facts, base: &'a AbsPath, total: usize) -> Self {
+        Self { files, facts, base, found: Instructions::default(), total, bytes_left: total }
+    }
+
+    pub(super) async fn is_file(&self, path: &AbsPath) -> bool {
         matches!(self.files.stat(path.clone()).await, Ok(stat) if stat.kind == FileKind::File)
     }
 
@@ -146,7 +154,7 @@ impl Reader<'_> {
         }
     }
 
-    async fn take(&mut self, path: AbsPath, origin: Origin) {
+    pub(super) async fn take(&mut self, path: AbsPath, origin: Origin) {
         if self.found.files.iter().any(|file| file.path == path) {
             return;
         }
@@ -168,11 +176,11 @@ impl Reader<'_> {
     async fn check_project_file(&self, path: &AbsPath) -> Result<(), String> {
         let told = |error: DiskError| error.to_string();
         let real = self.files.real_path(path.clone()).await.map_err(told)?;
-        let worktree = self.files.real_path(self.facts.worktree.clone()).await.map_err(told)?;
-        if !real.starts_with(&worktree) {
+        let base = self.files.real_path(self.base.clone()).await.map_err(told)?;
+        if !real.starts_with(&base) {
             return Err(format!("{path} leads out of the project, to {real}; name that in your own configuration"));
         }
-        let pattern = path_pattern(&real, &worktree);
+        let pattern = path_pattern(&real, &base);
         let rules = base_rules(Some(self.facts));
         match decide("read", &[pattern], &rules, &[]).verdict {
             Verdict::Allow => Ok(()),
@@ -186,7 +194,7 @@ impl Reader<'_> {
         if limit == 0 {
             return Err(format!(
                 "{path} was left out: the other instruction files fill {} KiB already",
-                TOTAL_LIMIT / 1024
+                self.total / 1024
             ));
         }
         let told = |error: DiskError| error.to_string();

@@ -22,9 +22,14 @@ use crate::session::SessionTodos;
 
 impl Run {
     /// Returns why the turn ends here, if it does.
-    pub(super) async fn run_calls(&self, agent: &Arc<Agent>, calls: &[Call]) -> Result<Option<TurnEnd>, StoreError> {
+    pub(super) async fn run_calls(
+        &self,
+        agent: &Arc<Agent>,
+        model: &str,
+        calls: &[Call],
+    ) -> Result<Option<TurnEnd>, StoreError> {
         let cancel = self.cancel.child_token();
-        let runner = self.runner(Arc::clone(agent), cancel.clone());
+        let runner = self.runner(Arc::clone(agent), model.to_owned(), cancel.clone());
         // Results are stored inside of these futures: whoever waits in the journal's queue must be polled for the queue to move.
         let mut running: FuturesUnordered<_> = calls.iter().map(|call| self.run_call(&runner, call)).collect();
         let mut left: BTreeMap<&CallId, &Call> = calls.iter().map(|call| (&call.id, call)).collect();
@@ -79,7 +84,7 @@ impl Run {
         Ok(None)
     }
 
-    fn runner(&self, agent: Arc<Agent>, cancel: CancellationToken) -> Runner {
+    fn runner(&self, agent: Arc<Agent>, model: String, cancel: CancellationToken) -> Runner {
         let context = &self.context;
         let todos = SessionTodos {
             session: context.id.clone(),
@@ -96,6 +101,8 @@ impl Run {
             agent,
             grants: Arc::clone(&context.grants),
             seen: Arc::clone(&context.seen),
+            instructions: Arc::clone(&context.instructions),
+            model,
             todos: Arc::new(todos),
             cancel,
         })

@@ -28,6 +28,7 @@ pub(super) struct Done {
     pub(super) text: String,
     pub(super) diffs: Vec<FileDiff>,
     pub(super) seen: Vec<SeenFile>,
+    pub(super) instructions: Vec<AbsPath>,
     pub(super) metadata: Value,
     pub(super) locations: Vec<(AbsPath, Option<usize>)>,
 }
@@ -95,8 +96,8 @@ impl Runner {
     }
 
     async fn fitted(&self, output: ToolOutput) -> Done {
-        let ToolOutput { text, capped, diffs, seen, locations, metadata } = output;
+        let ToolOutput { text, capped, diffs, seen, instructions, locations, metadata } = output;
         let text = if capped { text } else { self.capped(text).await };
-        Done { text, diffs, seen, metadata, locations }
+        Done { text, diffs, seen, instructions, metadata, locations }
     }
 }

@@ -10,6 +10,7 @@ use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
 use crate::message::{Entry, ModelRef, ToolStatus};
 use crate::ports::{Connection, DiagnosticsScope, Ports};
+use crate::prompt::KnownInstructions;
 use crate::registry::Registry;
 use crate::runner::{Grants, Seen};
 use crate::tool::Facts;
@@ -25,6 +26,7 @@ pub(crate) struct Context {
     pub(crate) journal: Arc<Journal>,
     pub(crate) grants: Arc<Grants>,
     pub(crate) seen: Arc<Seen>,
+    pub(crate) instructions: Arc<KnownInstructions>,
     chosen: Mutex<Chosen>,
     /// Models of this machine that were found, besides those of the configuration.
     offered: Mutex<Vec<ModelRef>>,
@@ -82,6 +84,7 @@ impl Context {
                 _ => {}
             }
         }
+        let instructions = Arc::new(KnownInstructions::rebuild(results.iter().copied()));
         let seen = Arc::new(Seen::rebuild(results));
         let problems = config.problems.iter().map(ToString::to_string).chain(notices).collect();
         let journal = Arc::new(Journal::new(id.clone(), Arc::clone(&ports.store), entries));
@@ -96,6 +99,7 @@ impl Context {
             journal,
             grants: Arc::default(),
             seen,
+            instructions,
             chosen: Mutex::new(chosen),
             offered: Mutex::default(),
             problems,

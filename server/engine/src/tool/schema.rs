@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use super::ToolError;
+use super::{ToolError, portable};
 
 /// Faults told at once: a model mends them together.
 const MOST_FAULTS: usize = 5;
@@ -17,14 +17,11 @@ pub(super) fn of<T: JsonSchema>() -> Value {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    make_portable(&mut schema);
+    let mut schema = portable(&settings.into_generator().into_root_schema_for::<T>().to_value());
     // The root's own words are for readers of the code.
     if let Value::Object(root) = &mut schema {
         root.shift_remove("description");
-        root.shift_remove("title");
     }
-    schema.sort_all_objects();
     schema
 }
 
@@ -113,30 +110,5 @@ fn shortened(value: &Value) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
-    }
-}
-
-/// Takes out what providers disagree about: number formats, empty defaults, and `null` beside another type.
-fn make_portable(schema: &mut Value) {
-    match schema {
-        Value::Object(fields) => {
-            // A property of that name holds a schema, the keyword a string.
-            if fields.get("format").is_some_and(Value::is_string) {
-                fields.shift_remove("format");
-            }
-            if fields.get("default").is_some_and(Value::is_null) {
-                fields.shift_remove("default");
-            }
-            if let Some(Value::Array(types)) = fields.get_mut("type") {
-                types.retain(|one| one != "null");
-                if let [only] = types.as_slice() {
-                    let only = only.clone();
-                    fields.insert("type".to_owned(), only);
-                }
-            }
-            fields.values_mut().for_each(make_portable);
-        }
-        Value::Array(items) => items.iter_mut().for_each(make_portable),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

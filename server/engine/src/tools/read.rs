@@ -16,6 +16,9 @@ use crate::ports::Preview;
 use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
 use crate::view::{Snapshot, ViewError};
 
+/// Bytes of instruction files that come with one file; half of the answer at most.
+const MOST_INSTRUCTIONS: usize = 32 << 10;
+
 /// For what stands around the lines, bytes.
 const FRAME: usize = 1 << 10;
 
@@ -75,7 +78,16 @@ impl Tool for Read {
 
     async fn commit(&self, wanted: Wanted, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
         match ctx.view.snapshot(&wanted.path).await {
-            Ok(snapshot) => Ok(of_file(&snapshot, &wanted)?),
+            Ok(snapshot) => {
+                let new =
+                    ctx.instructions.first_told(&wanted.path, MOST_INSTRUCTIONS.min(wanted.window.max_bytes / 2)).await;
+                let max_bytes = wanted.window.max_bytes - new.text.len().min(wanted.window.max_bytes / 2);
+                let mut output =
+                    of_file(&snapshot, &Wanted { window: Window { max_bytes, ..wanted.window }, ..wanted })?;
+                output.text.push_str(&new.text);
+                output.instructions = new.told;
+                Ok(output)
+            }
             Err(ViewError::Disk(DiskError::IsDirectory(_))) => {
                 let entries = ctx.view.list(&wanted.path).await.map_err(ToolError::from)?;
                 Ok(of_folder(&entries, &wanted)?)

@@ -1,0 +1,51 @@
+use serde_json::json;
+
+use super::*;
+use crate::permission::{Origin, Verdict};
+use crate::testing::{Boundaries, Toy, ToyTool};
+
+fn names(tools: &[&'static str], model: &str, rules: &[Rule]) -> Vec<String> {
+    let toy = |name: &&'static str| ToyTool::new(name, Toy::Echo, "free", Boundaries::default()) as Arc<dyn AnyTool>;
+    let registry = Registry::new(tools.iter().map(toy));
+    registry.offered(rules, model).map(|tool| tool.name().to_owned()).collect()
+}
+
+#[test]
+fn a_model_gets_patches_or_edits() {
+    let all = ["apply_patch", "edit", "read", "write"];
+    for (model, patches) in [
+        ("gpt-5.2-codex", true),
+        ("openai/gpt-5", true),
+        ("gpt-4.1", false),
+        ("gpt-oss-120b", false),
+        ("claude-sonnet-4-5", false),
+        ("qwen3-coder", false),
+    ] {
+        let expected: &[&str] = if patches { &["apply_patch", "read"] } else { &["edit", "read", "write"] };
+        assert_eq!(names(&all, model, &[]), expected, "{model}");
+    }
+    assert_eq!(names(&["edit", "read", "write"], "gpt-5", &[]), ["edit", "read", "write"], "where nothing else edits");
+}
+
+#[test]
+fn what_rules_deny_and_what_is_invalid_is_not_offered() {
+    let deny = |permission: &str| Rule {
+        permission: permission.to_owned(),
+        pattern: "*".to_owned(),
+        verdict: Verdict::Deny,
+        origin: Origin::Editor,
+    };
+    let all = ["apply_patch", "edit", "grep", "invalid", "read"];
+    assert_eq!(names(&all, "m", &[deny("grep")]), ["edit", "read"]);
+    assert_eq!(names(&all, "gpt-5", &[deny("edit")]), ["grep", "read"]);
+    assert_eq!(names(&all, "m", &[deny("*")]), [""; 0]);
+}
+
+#[test]
+fn schemas_are_those_of_the_portable_subset() {
+    for tool in crate::tools::builtin() {
+        let schema = tool.parameters();
+        assert_eq!(portable(&schema).to_string(), schema.to_string(), "{}", tool.name());
+        assert_eq!(schema["type"], json!("object"));
+    }
+}
