@@ -129,5 +129,4 @@ fn listed(found: &Found<LineHit>) -> String {
 
 #[cfg(test)]
 #[path = "grep_tests.rs"]
-#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;
