@@ -37,9 +37,7 @@ impl Face {
     }
 
     fn initialize(&self, params: Value) -> Result<Value, RpcError> {
-        // A version that is no number of 16 bits is one that is not spoken here.
-        let asked = params.get("protocolVersion").filter(|version| version.is_number());
-        if asked.is_none() {
+        if !params.get("protocolVersion").is_some_and(Value::is_number) {
             return Err(RpcError::invalid_params("`protocolVersion` must be a number"));
         }
         let client = AcpClient::of(params.get("clientCapabilities"));

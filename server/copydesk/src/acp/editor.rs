@@ -14,8 +14,10 @@ use serde_json::Value;
 
 use super::client::AcpClient;
 
-/// A client answers in milliseconds; one that asks its user first is not waited for longer than this.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A client reads in milliseconds.
+const READ_WITHIN: Duration = Duration::from_secs(10);
+/// It may ask its user before it writes.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(30);
 
 pub(super) struct AcpEditor {
     peer: Peer,
@@ -27,10 +29,10 @@ impl AcpEditor {
         Self { peer, texts: TextAccess { reads: client.reads_files, writes: client.writes_files } }
     }
 
-    async fn call(&self, method: &str, params: impl Serialize) -> Result<Value, EditorError> {
+    async fn call(&self, method: &str, params: impl Serialize, within: Duration) -> Result<Value, EditorError> {
         let refused = |reason: String| EditorError::Refused { reason: Some(reason) };
         let params = serde_json::to_value(params).map_err(|error| refused(error.to_string()))?;
-        match tokio::time::timeout(PATIENCE, self.peer.request(method, params)).await {
+        match tokio::time::timeout(within, self.peer.request(method, params)).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(CallError::Remote(RpcError { message, .. }))) => Err(refused(message)),
             Ok(Err(CallError::Closed)) | Err(_) => Err(EditorError::Gone),
@@ -62,7 +64,7 @@ impl Editor for AcpEditor {
     fn read_text(&self, session: &SessionId, path: &AbsPath) -> BoxFuture<'_, Result<String, EditorError>> {
         let request = acp::ReadTextFileRequest::new(session.to_string(), path.as_path());
         Box::pin(async move {
-            let answer = self.call(acp::CLIENT_METHOD_NAMES.fs_read_text_file, request).await?;
+            let answer = self.call(acp::CLIENT_METHOD_NAMES.fs_read_text_file, request, READ_WITHIN).await?;
             match serde_json::from_value::<acp::ReadTextFileResponse>(answer) {
                 Ok(response) => Ok(response.content),
                 Err(error) => Err(EditorError::Refused { reason: Some(error.to_string()) }),
@@ -72,7 +74,9 @@ impl Editor for AcpEditor {
 
     fn write_text(&self, session: &SessionId, path: &AbsPath, text: String) -> BoxFuture<'_, Result<(), EditorError>> {
         let request = acp::WriteTextFileRequest::new(session.to_string(), path.as_path(), text);
-        Box::pin(async move { self.call(acp::CLIENT_METHOD_NAMES.fs_write_text_file, request).await.map(|_| ()) })
+        Box::pin(async move {
+            self.call(acp::CLIENT_METHOD_NAMES.fs_write_text_file, request, WRITTEN_WITHIN).await.map(|_| ())
+        })
     }
 
     /// No client of ACP promises to take an edit back by one undo.
