@@ -14,7 +14,7 @@ use copydesk_engine::config::Config;
 use copydesk_engine::ports::{Environment, ProviderSettings};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::fmt::writer::MakeWriterExt as _;
+use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriterExt as _};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -52,10 +52,13 @@ pub fn level_of(variables: &Variables) -> Option<LevelFilter> {
     variables.get("COPYDESK_LOG")?.to_str()?.parse().ok()
 }
 
-/// Starts the log of the process. Opens nothing.
-pub fn start(file: PathBuf, variables: &Variables) {
+/// Starts the log of the process: to standard error, and to `file` where there is one. Opens nothing.
+pub fn start(file: Option<PathBuf>, variables: &Variables) {
     let level = level_of(variables);
-    let writer = Masked(io::stderr).and(Masked(LogFile { path: file, open: Mutex::new(None) }));
+    let writer = match file {
+        Some(path) => BoxMakeWriter::new(Masked(io::stderr).and(Masked(LogFile { path, open: Mutex::new(None) }))),
+        None => BoxMakeWriter::new(Masked(io::stderr)),
+    };
     let (filter, handle) = reload::Layer::new(level.unwrap_or(LevelFilter::WARN));
     let lines = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(false);
     let control = Control {

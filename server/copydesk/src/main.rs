@@ -17,7 +17,12 @@ use tracing_subscriber::filter::LevelFilter;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let variables = Variables::of_process();
-    log::start(log::path(&OsEnvironment::new(variables.clone())), &variables);
+    // The demo leaves the user's folders alone.
+    let log_file = match cli.command {
+        Command::Demo => None,
+        _ => Some(log::path(&OsEnvironment::new(variables.clone()))),
+    };
+    log::start(log_file, &variables);
     // Whoever looks for a mistake may attach a debugger.
     if log::level_of(&variables).is_none_or(|level| level < LevelFilter::DEBUG) {
         process::hide_memory();
