@@ -2,6 +2,7 @@
 //! that. Linux; the bars stand for a quiet machine.
 
 pub(crate) mod peers;
+pub(crate) mod search;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};

@@ -63,6 +63,8 @@ enum Task {
 enum Beside {
     /// Beside opencode, codex and gemini-cli on one scripted server: start, idle memory, warm turns. Installs them from npm; takes some minutes
     Peers,
+    /// `glob` and `grep` in process beside the `rg` binary, over 100,000 files. Makes them once, below `target/tmp`
+    Search,
 }
 
 fn main() -> ExitCode {
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Task::Tidy => report(tidy::problems(&root), arrows::problems(&root)),
         Task::Fuzz { target, seconds } => fuzz::run(&root, &target, Duration::from_secs(seconds)),
         Task::Bench { beside: Some(Beside::Peers), .. } => bench::peers::run(&root),
+        Task::Bench { beside: Some(Beside::Search), .. } => bench::search::run(&root),
         Task::Bench { binary, runs, beside: None } => bench::run(&root, binary, runs),
     };
     match done {
