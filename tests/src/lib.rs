@@ -6,5 +6,6 @@
 pub mod acp_schema;
 pub mod daemon;
 pub mod fake_editor;
+pub mod pty;
 pub mod raw_client;
 pub mod scripted_model;

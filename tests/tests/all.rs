@@ -26,6 +26,8 @@ mod plain_lsp;
 mod scripted_model;
 #[path = "all/sessions.rs"]
 mod sessions;
+#[path = "all/terminal.rs"]
+mod terminal;
 #[path = "all/turns.rs"]
 mod turns;
 #[path = "all/upkeep.rs"]

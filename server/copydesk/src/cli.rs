@@ -1,6 +1,6 @@
 //! The command line: what can be asked of the program, and nothing of how it is done.
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::config::ConfigCommand;
 use crate::commands::doctor::Doctor;
@@ -19,6 +19,8 @@ pub enum Command {
     Serve,
     /// Serve a client of the Agent Client Protocol (Zed, JetBrains and others) on standard input and output
     Acp,
+    /// Run one prompt in this folder and show its turn; what standard input holds, where it is no terminal, is given as context
+    Run(Run),
     /// Check what Copydesk needs and finds on this machine; exit code 1 where something must be mended
     Doctor(Doctor),
     /// Look into the configuration of the current folder
@@ -39,4 +41,33 @@ pub enum Command {
     },
     /// Show a whole turn on a sample project with a scripted model: needs no key, no network and no editor
     Demo,
+}
+
+#[derive(Debug, Args)]
+pub struct Run {
+    /// What is asked; its words are joined by spaces
+    pub prompt: Vec<String>,
+    /// How the turn is written to standard output
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+    /// Go on with the session of this folder that was used last
+    #[arg(short = 'c', long = "continue", conflicts_with = "session")]
+    pub go_on: bool,
+    /// Go on with the session of this id
+    #[arg(short, long, value_name = "ID")]
+    pub session: Option<String>,
+    /// The model, as `provider/model`
+    #[arg(short, long)]
+    pub model: Option<String>,
+    /// The agent, such as `build` or `plan`
+    #[arg(long)]
+    pub agent: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// For people
+    Text,
+    /// The params of ACP's `session/update`, one a line; the last line holds the `stopReason` or the `error`
+    Json,
 }

@@ -17,4 +17,5 @@ pub mod process;
 pub mod serve;
 pub mod session_client;
 pub mod session_methods;
+pub mod terminal;
 pub mod wiring;

@@ -10,7 +10,7 @@ use copydesk::cli::{Cli, Command};
 use copydesk::commands::Surroundings;
 use copydesk::serve::Farewell;
 use copydesk::wiring::Adapters;
-use copydesk::{commands, demo, log, process, serve};
+use copydesk::{commands, demo, log, process, serve, terminal};
 use copydesk_adapters::os::environment::{OsEnvironment, Variables};
 use tracing_subscriber::filter::LevelFilter;
 
@@ -34,6 +34,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Serve => runtime.block_on(run_lsp()),
         Command::Acp => runtime.block_on(run_acp()),
+        Command::Run(run) => runtime.block_on(terminal::run(run, Adapters::of_process().into_services())),
         Command::Doctor(doctor) => runtime.block_on(look_after(async |at, out| doctor.run(at, out).await)),
         Command::Config { command } => {
             runtime.block_on(look_after(async |at, out| commands::config::run(command, at, out).await))

@@ -50,6 +50,61 @@ pub async fn told_to_end() {
     }
 }
 
+/// How the process was told to stop what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signalled {
+    /// Ctrl-C.
+    Interrupt,
+    /// SIGTERM, or the terminal is gone.
+    End,
+}
+
+/// The signals that come from now on; without it each of them ends the process.
+#[cfg(unix)]
+pub struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hang_up: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    pub fn listen() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    pub async fn next(&mut self) -> Signalled {
+        tokio::select! {
+            biased;
+            _ = self.terminate.recv() => Signalled::End,
+            _ = self.hang_up.recv() => Signalled::End,
+            _ = self.interrupt.recv() => Signalled::Interrupt,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    pub fn listen() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    pub async fn next(&mut self) -> Signalled {
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => Signalled::Interrupt,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
 /// Ends `peer` when the process `id` dies (R22.6). Waits for the kernel's word, without polling.
 pub fn end_with(id: u32, peer: Peer) {
     tokio::spawn(async move {

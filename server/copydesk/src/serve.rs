@@ -83,7 +83,7 @@ fn end_when(told_to_end: impl Future<Output = ()> + Send + 'static, peer: Peer, 
     let _ = listening.set(AbortOnDropHandle::new(listens));
 }
 
-async fn wind_down(engine: &Engine, shell: &OsShell, servers: &LanguageServerPool) {
+pub(crate) async fn wind_down(engine: &Engine, shell: &OsShell, servers: &LanguageServerPool) {
     let ended = async {
         // Beside each other: they give processes a second from TERM to KILL.
         tokio::join!(engine.shutdown(), shell.kill_survivors(), servers.shutdown());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// `\u{202e}` and the like for what a reader would not see; line breaks and tabs stay.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -17,7 +17,7 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// The same for what must stay one line: a path, a title.
-pub(crate) fn escaped_line(text: &str) -> String {
+pub fn escaped_line(text: &str) -> String {
     escaped(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 

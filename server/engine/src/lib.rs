@@ -6,7 +6,7 @@
 pub mod agent;
 pub mod config;
 pub mod engine;
-mod escape;
+pub mod escape;
 pub mod event;
 pub mod history;
 pub mod ids;

@@ -1,0 +1,251 @@
+//! The terminal face: one prompt, its turn shown as it runs, its asks answered at the terminal. Files are edited on the disk; no editor is involved.
+
+mod ask;
+mod client;
+mod editor;
+mod paint;
+mod screen;
+mod transcript;
+
+use std::io::{self, IsTerminal as _, Read as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use copydesk_engine::engine::{Engine, EngineError, History, Listing, LoadSession, NewSession};
+use copydesk_engine::ids::SessionId;
+use copydesk_engine::message::{PromptPart, TurnEnd};
+use copydesk_engine::overlay::Overlay;
+use copydesk_engine::ports::{Connection, Elsewhere};
+use copydesk_engine::session::{SessionError, SessionHandle};
+use copydesk_workspace::path::AbsPath;
+
+use crate::cli::{OutputFormat, Run};
+use crate::lsp::Services;
+use crate::process::{self, Signalled, Signals};
+use crate::serve;
+
+use client::TerminalClient;
+use editor::NoEditor;
+use paint::Paint;
+use screen::Screen;
+
+/// What is taken from standard input as context, in bytes: more than any model reads.
+const INPUT_LIMIT: u64 = 4 * 1024 * 1024;
+
+/// A turn that did not come to a good end, or never began.
+const FAILED: u8 = 1;
+/// As `clap` ends on a command line that it does not understand.
+const MISUSED: u8 = 2;
+/// Ended by Ctrl-C, as shells say it.
+const INTERRUPTED: u8 = 130;
+
+/// Why there was no turn; the text is for the user.
+struct Refusal {
+    code: u8,
+    text: String,
+}
+
+/// Runs one prompt in the current folder, from the command line to the exit code.
+pub async fn run(run: Run, services: Services) -> io::Result<ExitCode> {
+    let terminals = Terminals::of_process();
+    let screen = Arc::new(Screen::new(Box::new(tokio::fs::File::from_std(process::take_stdout()?.into()))));
+    let (engine, shell, servers) = (services.engine.clone(), services.shell.clone(), services.language_servers.clone());
+    let told = screen.clone();
+    let working = work(run, services, terminals, screen);
+    let code = match working.await {
+        Ok(code) => code,
+        Err(Refusal { code, text }) => {
+            told.tell(&format!("{}\n", text.trim_end())).await;
+            code
+        }
+    };
+    serve::wind_down(&engine, &shell, &servers).await;
+    Ok(ExitCode::from(code))
+}
+
+/// Which of the standard streams are terminals.
+#[derive(Debug, Clone, Copy)]
+struct Terminals {
+    input: bool,
+    output: bool,
+    errors: bool,
+}
+
+impl Terminals {
+    /// Before standard output is taken.
+    fn of_process() -> Self {
+        Self {
+            input: io::stdin().is_terminal(),
+            output: io::stdout().is_terminal(),
+            errors: io::stderr().is_terminal(),
+        }
+    }
+}
+
+async fn work(run: Run, services: Services, terminals: Terminals, screen: Arc<Screen>) -> Result<u8, Refusal> {
+    let mut signals = Signals::listen().map_err(|error| failed(&error))?;
+    let parts = tokio::select! {
+        parts = prompt(&run, terminals) => parts?,
+        _ = signals.next() => return Ok(INTERRUPTED),
+    };
+    let paint = |is_terminal| Paint::new(is_terminal, |name| std::env::var(name).ok());
+    let client = Arc::new(match run.format {
+        OutputFormat::Text => TerminalClient::text(screen.clone(), paint(terminals.output), paint(terminals.errors)),
+        OutputFormat::Json => TerminalClient::json(screen.clone(), paint(terminals.errors)),
+    });
+    if terminals.input && terminals.errors {
+        client.ask_at_terminal();
+    }
+    let connection = Connection {
+        client: client.clone(),
+        editor: Arc::new(NoEditor),
+        diagnostics: services.checks.clone(),
+        overlay: Arc::new(Overlay::new()),
+    };
+    let session = open(&services.engine, &run, connection).await?;
+    client.set_session(session.clone());
+    session.opened();
+    if let Some(agent) = &run.agent {
+        session.choose_agent(agent).await.map_err(|error| no_choice(error, &session))?;
+    }
+    if let Some(model) = &run.model {
+        session.choose_model(model).await.map_err(|error| no_choice(error, &session))?;
+    }
+    let turn = session.prompt(parts).map_err(|error| failed(&error))?;
+    let end = tokio::select! {
+        end = turn => Some(end),
+        () = interrupted(&mut signals, &session, &screen) => None,
+    };
+    client.finish(session.id(), end.as_ref()).await;
+    if terminals.output && terminals.errors && run.format == OutputFormat::Text {
+        screen.tell(&paint(true).dim(&format!("To go on: copydesk run --session {} \"…\"\n", session.id()))).await;
+    }
+    Ok(match end {
+        None => INTERRUPTED,
+        Some(end) => exit_code(&end),
+    })
+}
+
+/// The first Ctrl-C cancels the turn, whose end is then waited for; resolves at the second. Another signal to end is as good as two.
+async fn interrupted(signals: &mut Signals, session: &SessionHandle, screen: &Screen) {
+    let first = signals.next().await;
+    session.cancel();
+    if first == Signalled::Interrupt {
+        screen.tell_apart("Cancelling; Ctrl-C again to leave at once.\n").await;
+        signals.next().await;
+    }
+}
+
+/// What was asked for on the command line, with what standard input holds where it is no terminal.
+async fn prompt(run: &Run, terminals: Terminals) -> Result<Vec<PromptPart>, Refusal> {
+    let asked = run.prompt.join(" ");
+    let input = if terminals.input { String::new() } else { read_input().await? };
+    let mut parts = Vec::new();
+    match (asked.trim().is_empty(), input.trim().is_empty()) {
+        (true, true) => {
+            let text = "There is no prompt. Write one behind the command, or into its standard input: copydesk run \"explain this project\"";
+            return Err(Refusal { code: MISUSED, text: text.to_owned() });
+        }
+        (true, false) => parts.push(PromptPart::Text { text: input }),
+        (false, true) => parts.push(PromptPart::Text { text: asked }),
+        (false, false) => {
+            parts.push(PromptPart::Text { text: asked });
+            parts.push(PromptPart::Resource { uri: "stdin:".to_owned(), text: input });
+        }
+    }
+    Ok(parts)
+}
+
+async fn read_input() -> Result<String, Refusal> {
+    let read = tokio::task::spawn_blocking(|| {
+        let mut bytes = Vec::new();
+        io::stdin().lock().take(INPUT_LIMIT + 1).read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let bytes = match read.await {
+        Ok(Ok(bytes)) => bytes,
+        // A closed standard input holds nothing.
+        Ok(Err(_)) => Vec::new(),
+        Err(error) => return Err(failed(&error)),
+    };
+    if bytes.len() as u64 > INPUT_LIMIT {
+        let text = format!(
+            "Standard input holds more than {} MiB. Give less of it, or name a file in the prompt.",
+            INPUT_LIMIT >> 20
+        );
+        return Err(Refusal { code: MISUSED, text });
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+async fn open(engine: &Engine, run: &Run, connection: Connection) -> Result<SessionHandle, Refusal> {
+    let folder = std::env::current_dir().map_err(|error| failed(&error))?;
+    let folder = AbsPath::new(&folder)
+        .ok_or_else(|| Refusal { code: FAILED, text: format!("{} is not an absolute path", folder.display()) })?;
+    let id = match &run.session {
+        Some(id) => Some(SessionId::new(id)),
+        None if run.go_on => Some(last_session(engine, &folder).await?),
+        None => None,
+    };
+    let opened = match id {
+        None => engine.new_session(NewSession { folder, additional: Vec::new(), connection }).await,
+        Some(id) => {
+            let load = LoadSession {
+                id,
+                folder,
+                additional: Vec::new(),
+                connection,
+                history: History::Known,
+                elsewhere: Elsewhere::Leave,
+            };
+            engine.load_session(load).await.map(|loaded| loaded.session)
+        }
+    };
+    opened.map_err(|error| match error {
+        EngineError::OtherFolder { folder, .. } => {
+            Refusal { code: FAILED, text: format!("The session belongs to {folder}: run this there.") }
+        }
+        error => failed(&error),
+    })
+}
+
+async fn last_session(engine: &Engine, folder: &AbsPath) -> Result<SessionId, Refusal> {
+    let listing = Listing { folder: Some(folder.clone()), cursor: None };
+    let page = engine.list_sessions(listing).await.map_err(|error| failed(&error))?;
+    match page.sessions.into_iter().next() {
+        Some(last) => Ok(last.meta.id),
+        None => Err(Refusal {
+            code: FAILED,
+            text: format!("There is no session to continue in {folder}. Without --continue a new one is begun."),
+        }),
+    }
+}
+
+fn no_choice(error: SessionError, session: &SessionHandle) -> Refusal {
+    let choices = session.choices();
+    let known: Vec<String> = match &error {
+        SessionError::UnknownAgent(_) => choices.agents.into_iter().map(|(name, _)| name).collect(),
+        SessionError::UnknownModel(_) => choices.models.into_iter().map(|(model, _)| model.to_string()).collect(),
+        SessionError::Overloaded | SessionError::Closed => return failed(&error),
+    };
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    Refusal { code: MISUSED, text: format!("{}. There are: {known}.", capitalised(&error.to_string())) }
+}
+
+fn failed(error: &dyn std::error::Error) -> Refusal {
+    Refusal { code: FAILED, text: format!("{}.", capitalised(&error.to_string())) }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+fn exit_code(end: &TurnEnd) -> u8 {
+    match end {
+        TurnEnd::Done => 0,
+        TurnEnd::Cancelled | TurnEnd::Interrupted => INTERRUPTED,
+        TurnEnd::MaxTokens | TurnEnd::MaxSteps | TurnEnd::Refused | TurnEnd::Rejected | TurnEnd::Failed { .. } => {
+            FAILED
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The engine's `Client` at a terminal: events are written as they come, asks are answered by lines that are typed. One ask at a time has the terminal.
+
+use std::io::BufRead as _;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use copydesk_engine::event::SessionEvent;
+use copydesk_engine::ids::SessionId;
+use copydesk_engine::message::TurnEnd;
+use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client};
+use copydesk_engine::session::SessionHandle;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::ask::{Answer, answer, choices, question};
+use super::paint::Paint;
+use super::screen::Screen;
+use super::transcript::{Piece, Transcript, stopped};
+use crate::acp_types;
+
+/// Lines that were typed and not read yet; who types more waits.
+const TYPED: usize = 16;
+
+pub(super) struct TerminalClient {
+    screen: Arc<Screen>,
+    /// Of standard error, where asks are drawn.
+    errors: Paint,
+    format: Format,
+    session: OnceLock<SessionHandle>,
+    /// Nobody can be asked where it is unset.
+    typed: OnceLock<tokio::sync::Mutex<mpsc::Receiver<String>>>,
+}
+
+enum Format {
+    Text(Mutex<Transcript>),
+    Json,
+}
+
+impl TerminalClient {
+    pub(super) fn text(screen: Arc<Screen>, output: Paint, errors: Paint) -> Self {
+        Self::new(screen, errors, Format::Text(Mutex::new(Transcript::new(output, errors))))
+    }
+
+    pub(super) fn json(screen: Arc<Screen>, errors: Paint) -> Self {
+        Self::new(screen, errors, Format::Json)
+    }
+
+    fn new(screen: Arc<Screen>, errors: Paint, format: Format) -> Self {
+        Self { screen, errors, format, session: OnceLock::new(), typed: OnceLock::new() }
+    }
+
+    /// From now on asks are drawn, and answered by what is typed.
+    pub(super) fn ask_at_terminal(&self) {
+        let (lines, typed) = mpsc::channel(TYPED);
+        // A read cannot be given up: the thread ends with the input, or with the process.
+        std::thread::spawn(move || {
+            for line in std::io::stdin().lock().lines() {
+                let Ok(line) = line else { return };
+                if lines.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        // Set once, by the one who makes the client.
+        let _ = self.typed.set(tokio::sync::Mutex::new(typed));
+    }
+
+    /// Config options are told as the session's handle has them.
+    pub(super) fn set_session(&self, session: SessionHandle) {
+        // A client has one session.
+        let _ = self.session.set(session);
+    }
+
+    /// Says how the turn ended; `None` where its end was not waited for.
+    pub(super) async fn finish(&self, session: &SessionId, end: Option<&TurnEnd>) {
+        match &self.format {
+            Format::Text(_) => {
+                self.screen.end_line().await;
+                if let Some(text) = end.and_then(stopped) {
+                    self.screen.tell(&format!("{text}\n")).await;
+                }
+            }
+            Format::Json => {
+                let end = end.cloned().unwrap_or(TurnEnd::Cancelled);
+                let line = match acp_types::stop_reason(end) {
+                    Ok(reason) => json!({ "sessionId": session, "stopReason": reason }),
+                    Err(message) => json!({ "sessionId": session, "error": message }),
+                };
+                self.line(&line).await;
+            }
+        }
+    }
+
+    async fn line(&self, value: &Value) {
+        self.written(self.screen.write(&format!("{value}\n")).await);
+    }
+
+    /// Nobody reads what the turn gives: it ends.
+    fn written(&self, is_read: bool) {
+        if !is_read && let Some(session) = self.session.get() {
+            session.cancel();
+        }
+    }
+
+    async fn updates(&self, session: &SessionId, event: SessionEvent) {
+        let updates: Vec<_> = match event {
+            SessionEvent::Chosen { .. } => match self.session.get() {
+                Some(session) => acp_types::chosen(&session.choices()).into(),
+                None => Vec::new(),
+            },
+            SessionEvent::Notice { severity, text } => vec![acp_types::notice(severity, &text)],
+            event => acp_types::update(event).into_iter().collect(),
+        };
+        for update in updates {
+            self.line(&json!({ "sessionId": session, "update": update })).await;
+        }
+    }
+
+    /// What the user types, up to an answer.
+    async fn answer(&self, ask: &Ask, typed: &mut mpsc::Receiver<String>) -> Option<AskOutcome> {
+        let mut wanted = None;
+        loop {
+            let line = typed.recv().await?;
+            let answered = match wanted.take() {
+                Some(rejection) => Answer::Instead(rejection, line.trim().to_owned()),
+                None => answer(&line, &ask.options),
+            };
+            match answered {
+                Answer::Option(option) => return Some(AskOutcome::Selected { option, message: None }),
+                Answer::Instead(option, message) => {
+                    return Some(AskOutcome::Selected { option, message: Some(message) });
+                }
+                Answer::InsteadOf(rejection) => {
+                    wanted = Some(rejection);
+                    self.screen.tell("What do you want instead? ").await;
+                }
+                Answer::Unclear => {
+                    self.screen.tell(&choices(&ask.options, self.errors)).await;
+                }
+            }
+        }
+    }
+}
+
+impl Client for TerminalClient {
+    fn update(&self, session: SessionId, event: SessionEvent) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let Format::Text(transcript) = &self.format else {
+                return self.updates(&session, event).await;
+            };
+            let piece = transcript.lock().unwrap_or_else(PoisonError::into_inner).piece(&event);
+            match piece {
+                Some(Piece::Text(text)) => self.written(self.screen.write(&text).await),
+                Some(Piece::Lines(text)) => self.written(self.screen.write_line(&text).await),
+                Some(Piece::Aside(text)) => self.screen.tell_apart(&text).await,
+                None => {}
+            }
+        })
+    }
+
+    fn ask(&self, _: SessionId, ask: Ask) -> BoxFuture<'_, AskOutcome> {
+        Box::pin(async move {
+            let Some(typed) = self.typed.get() else {
+                let reason = "there is no terminal at which the user could be asked";
+                let text = format!("denied: {}: {reason}; {}\n", ask.title, ask.reason);
+                self.screen.tell_apart(&copydesk_engine::escape::escaped(&text)).await;
+                return AskOutcome::Undeliverable { reason: reason.to_owned() };
+            };
+            let mut typed = typed.lock().await;
+            // What was typed before the question is no answer to it.
+            while typed.try_recv().is_ok() {}
+            let text = question(&ask, self.errors) + &choices(&ask.options, self.errors);
+            self.screen.tell_apart(&text).await;
+            if let Format::Text(transcript) = &self.format {
+                transcript.lock().unwrap_or_else(PoisonError::into_inner).was_shown(&ask.call);
+            }
+            match self.answer(&ask, &mut typed).await {
+                Some(outcome) => outcome,
+                None => AskOutcome::Undeliverable { reason: "the terminal is closed".to_owned() },
+            }
+        })
+    }
+}

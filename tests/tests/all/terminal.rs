@@ -1,0 +1,293 @@
+//! `copydesk run` on the built program: in pipes, and at a pseudo-terminal. Needs the program: `cargo build -p copydesk`.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use copydesk_tests::acp_schema;
+use copydesk_tests::daemon::Home;
+use copydesk_tests::pty::Pty;
+use copydesk_tests::scripted_model::{Gate, Reply, Script, ScriptedModel};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::process::Command;
+
+async fn start(script: impl Into<Script>) -> (ScriptedModel, Home) {
+    let model = ScriptedModel::start(script).await;
+    let home = Home::new();
+    home.use_model(&model.base_url());
+    (model, home)
+}
+
+fn command(home: &Home, arguments: &[&str]) -> Command {
+    let mut command = home.command(&[&["run"], arguments].concat());
+    command.env("COPYDESK_LOG", "error").env("TERM", "xterm-256color").stderr(Stdio::piped());
+    command
+}
+
+struct Ended {
+    code: Option<i32>,
+    output: String,
+    errors: String,
+}
+
+/// In pipes, with this as its standard input.
+async fn run_with(home: &Home, arguments: &[&str], input: &str) -> Ended {
+    let mut child = command(home, arguments).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    tokio::spawn(async move { stdin.write_all(input.as_bytes()).await });
+    let ended = tokio::time::timeout(Duration::from_secs(30), child.wait_with_output()).await.unwrap().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended { code: ended.status.code(), output: text(ended.stdout), errors: text(ended.stderr) }
+}
+
+async fn run(home: &Home, arguments: &[&str]) -> Ended {
+    run_with(home, arguments, "").await
+}
+
+/// A rule for the user's configuration, beside the model.
+fn allow(home: &Home, model: &ScriptedModel, permission: &str) {
+    home.use_model_with(&model.base_url(), json!({}), json!({ "permission": { permission: "allow" } }));
+}
+
+fn edit() -> Reply {
+    Reply::text("I edit it.").then_call("edit", json!({ "filePath": "a.txt", "oldString": "one", "newString": "two" }))
+}
+
+fn bash(text: &str) -> Reply {
+    Reply::call("bash", json!({ "command": text, "description": "Run it" }))
+}
+
+#[tokio::test]
+async fn in_a_pipe_a_turn_is_plain_text_with_a_line_and_a_diff_for_each_call() {
+    let (model, home) = start([
+        Reply::call("read", json!({ "filePath": "a.txt" })),
+        edit(),
+        bash("seq 1 12"),
+        Reply::text("It says two."),
+    ])
+    .await;
+    home.use_model_with(&model.base_url(), json!({}), json!({ "permission": { "edit": "allow", "bash": "allow" } }));
+    let file = home.write("a.txt", "one\n");
+    let Ended { code, output, errors } = run(&home, &["make", "it two"]).await;
+    assert_eq!((code, errors.as_str()), (Some(0), ""), "{output}");
+    let output = output.replace(&home.workspace().display().to_string(), "/project");
+    let expected =
+        "✓ Read a.txt\nI edit it.\n✓ Edit a.txt\n  /project/a.txt\n  @@ -1 +1 @@\n  -one\n  +two\n✓ Run it\n  ";
+    assert!(output.starts_with(expected), "{output}");
+    assert!(output.contains("\n  12\n") && !output.contains("\n  1\n"), "the end of the output: {output}");
+    assert!(output.ends_with("\nIt says two.\n"), "{output}");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "two\n");
+    assert!(model.requests()[0].last_text().contains("make it two"));
+    model.finish();
+}
+
+#[tokio::test]
+async fn r16_2_without_a_terminal_an_ask_is_denied_with_the_reason_and_said() {
+    let (model, home) = start([edit(), Reply::text("I may not.")]).await;
+    let file = home.write("a.txt", "one\n");
+    let Ended { code, output, errors } = run(&home, &["edit it"]).await;
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(errors.contains("denied: Edit a.txt") && errors.contains("no terminal"), "{errors}");
+    assert!(output.ends_with("I may not.\n"), "{output}");
+    assert!(model.requests()[1].results().iter().any(|result| result.contains("no terminal")), "the model is told");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "one\n");
+    model.finish();
+}
+
+#[tokio::test]
+async fn json_is_one_update_of_acp_a_line_and_nothing_else() {
+    let (model, home) = start([edit(), Reply::text("Done.")]).await;
+    allow(&home, &model, "edit");
+    home.write("a.txt", "one\n");
+    let Ended { code, output, errors } = run(&home, &["--format", "json", "--agent", "build", "edit it"]).await;
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    let lines: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (last, updates) = lines.split_last().unwrap();
+    assert_eq!(last["stopReason"], "end_turn");
+    for line in updates {
+        assert_eq!(acp_schema::fault_of("SessionNotification", line), None);
+        assert_eq!(line["sessionId"], last["sessionId"]);
+    }
+    let tags: Vec<&str> = updates.iter().map(|line| line["update"]["sessionUpdate"].as_str().unwrap()).collect();
+    for tag in ["agent_message_chunk", "tool_call", "tool_call_update", "config_option_update"] {
+        assert!(tags.contains(&tag), "{tag}: {tags:?}");
+    }
+    assert!(output.contains(r#""newText":"two\n""#), "{output}");
+    model.finish();
+}
+
+#[tokio::test]
+async fn standard_input_is_context_beside_a_prompt_and_the_prompt_without_one() {
+    let (model, home) = start([Reply::text("A diff."), Reply::text("A question.")]).await;
+    assert_eq!(run_with(&home, &["what is this?"], "+ added\n").await.code, Some(0));
+    let seen = model.requests()[0].last_text().to_owned();
+    assert!(seen.contains("what is this?") && seen.contains("<resource") && seen.contains("+ added"), "{seen}");
+    assert_eq!(run_with(&home, &[], "who are you?\n").await.code, Some(0));
+    let seen = model.requests()[1].last_text().to_owned();
+    assert!(seen.contains("who are you?") && !seen.contains("<resource"), "{seen}");
+    let Ended { code, errors, .. } = run(&home, &[]).await;
+    assert!(code == Some(2) && errors.contains("There is no prompt"), "{errors}");
+    let Ended { code, errors, .. } = run_with(&home, &["x"], &"x".repeat((4 << 20) + 1)).await;
+    assert!(code == Some(2) && errors.contains("4 MiB"), "{errors}");
+    model.finish();
+}
+
+#[tokio::test]
+async fn r12_3_a_session_is_continued_by_use_or_by_id_with_another_model() {
+    let (model, home) = start(Script::function(|_| Reply::text("Yes."))).await;
+    let Ended { code, errors, .. } = run(&home, &["--continue", "and?"]).await;
+    assert!(code == Some(1) && errors.contains("no session to continue"), "{errors}");
+    let id = |ended: &Ended| {
+        let last: Value = serde_json::from_str(ended.output.lines().last().unwrap()).unwrap();
+        last["sessionId"].as_str().unwrap().to_owned()
+    };
+    let first = id(&run(&home, &["--format", "json", "first question"]).await);
+    let second = id(&run(&home, &["--format", "json", "second question"]).await);
+    assert_eq!(id(&run(&home, &["--format", "json", "-c", "third"]).await), second);
+    let ended = run(&home, &["--format", "json", "--session", &first, "--model", "scripted/other", "fourth"]).await;
+    assert_eq!(id(&ended), first);
+    assert!(!ended.output.contains("first question"), "nothing is replayed: {}", ended.output);
+    let request = model.requests().pop().unwrap();
+    let body = format!("{request:?}");
+    assert!(body.contains("first question") && !body.contains("second question"), "{body}");
+    for (arguments, code, text) in [
+        (["--session", "ses_none", "x"], 1, "ses_none"),
+        (["--model", "nobody/none", "x"], 2, "scripted/model"),
+        (["--agent", "nobody", "x"], 2, "build, plan"),
+        (["--format", "xml", "x"], 2, "possible values"),
+    ] {
+        let ended = run(&home, &arguments).await;
+        assert!(ended.code == Some(code) && ended.errors.contains(text), "{arguments:?}: {}", ended.errors);
+        assert_eq!(ended.output, "");
+    }
+    model.finish();
+}
+
+#[tokio::test]
+async fn without_a_model_it_is_said_how_to_set_one() {
+    let home = Home::new();
+    home.configure("{}");
+    let Ended { code, output, errors } = run(&home, &["hello"]).await;
+    assert_eq!((code, output.as_str()), (Some(1), ""), "{errors}");
+    assert!(errors.contains("model") && errors.contains("copydesk.jsonc"), "{errors}");
+}
+
+#[tokio::test]
+async fn r8_4_at_a_terminal_the_whole_change_is_shown_and_a_key_allows_it() {
+    let (model, home) = start([edit(), Reply::text("Done.")]).await;
+    let file = home.write("a.txt", "one\n");
+    let mut terminal = Pty::spawn(command(&home, &["edit it"]));
+    let shown = terminal.expect("> ").await;
+    assert!(shown.contains("\u{1b}[31m-one\u{1b}[0m") && shown.contains("\u{1b}[32m+two\u{1b}[0m"), "{shown}");
+    for choice in ["[a]", "[A]", "[r]", "[m]"] {
+        assert!(shown.contains(choice), "{choice}: {shown}");
+    }
+    // Anything else is no consent.
+    terminal.type_text("yes\n");
+    terminal.expect("> ").await;
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n");
+    terminal.type_text("a\n");
+    let (code, rest) = terminal.end().await;
+    assert_eq!(code, Some(0), "{rest}");
+    assert!(rest.contains("Done.") && !rest.contains("+two"), "shown once: {rest}");
+    assert!(rest.contains("copydesk run --session ses_"), "{rest}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "two\n");
+    model.finish();
+}
+
+#[tokio::test]
+async fn at_a_terminal_always_holds_for_the_session_and_no_color_is_honoured() {
+    let (model, home) = start([bash("echo first"), bash("echo first"), Reply::text("Done.")]).await;
+    let mut command = command(&home, &["run it"]);
+    command.env("NO_COLOR", "1");
+    let mut terminal = Pty::spawn(command);
+    let shown = terminal.expect("> ").await;
+    assert!(shown.contains("1 line, in") && shown.contains("echo first"), "{shown}");
+    terminal.type_text("2\n");
+    let (code, rest) = terminal.end().await;
+    assert_eq!(code, Some(0), "{rest}");
+    assert_eq!(rest.matches("✓ ").count(), 2, "asked once: {rest}");
+    assert!(!(shown + &rest).contains('\u{1b}'));
+    model.finish();
+}
+
+#[tokio::test]
+async fn at_a_terminal_a_rejection_stops_the_turn_or_says_what_is_wanted() {
+    let (model, home) = start([edit(), Reply::text("Then b.")]).await;
+    home.write("a.txt", "one\n");
+    let mut terminal = Pty::spawn(command(&home, &["edit it"]));
+    terminal.expect("> ").await;
+    terminal.type_text("m\n");
+    terminal.expect("instead? ").await;
+    terminal.type_text("take b.txt\n");
+    let (code, rest) = terminal.end().await;
+    assert!(code == Some(0) && rest.contains("Then b."), "{rest}");
+    assert!(model.requests()[1].results().iter().any(|result| result.contains("take b.txt")));
+    model.finish();
+
+    let (model, home) = start([edit()]).await;
+    let file = home.write("a.txt", "one\n");
+    let mut terminal = Pty::spawn(command(&home, &["edit it"]));
+    terminal.expect("> ").await;
+    terminal.type_text("r\n");
+    let (code, rest) = terminal.end().await;
+    assert!(code == Some(1) && rest.contains("you rejected a step"), "{rest}");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "one\n");
+    model.finish();
+}
+
+#[tokio::test]
+async fn r2_4_ctrl_c_cancels_the_turn_and_ends_with_130() {
+    let gate = Gate::new();
+    let (model, home) = start([Reply::text("I think").then_wait(&gate)]).await;
+    let mut terminal = Pty::spawn(command(&home, &["think"]));
+    terminal.expect("I think").await;
+    terminal.type_text("\u{3}");
+    terminal.expect("Cancelling").await;
+    model.wait_for_abandoned(1).await;
+    let (code, rest) = terminal.end().await;
+    assert_eq!(code, Some(130), "{rest}");
+    gate.open();
+    model.finish();
+
+    // What was said stays, and the session goes on.
+    let (model, again) = start([Reply::text("Here.")]).await;
+    home.use_model(&model.base_url());
+    let ended = run(&home, &["--continue", "go on"]).await;
+    assert_eq!((ended.code, ended.output.as_str()), (Some(0), "Here.\n"), "{}", ended.errors);
+    assert!(format!("{:?}", model.requests()).contains("I think"));
+    drop(again);
+    model.finish();
+}
+
+#[tokio::test]
+async fn r2_4_ctrl_c_withdraws_an_ask_and_a_second_one_leaves() {
+    let (model, home) = start([bash("echo ready > ready")]).await;
+    let mut terminal = Pty::spawn(command(&home, &["run it"]));
+    terminal.expect("> ").await;
+    terminal.type_text("\u{3}");
+    let (code, rest) = terminal.end().await;
+    assert!(code == Some(130) && rest.contains("Cancelled."), "{rest}");
+    assert!(!home.workspace().join("ready").exists(), "it never ran");
+    model.finish();
+
+    // The command holds a connection to the test for as long as anything of it lives.
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let stubborn = format!("trap '' INT TERM; exec 3<>/dev/tcp/127.0.0.1/{port}; while :; do sleep 600; done");
+    let (model, home) = start([bash(&stubborn)]).await;
+    let mut terminal = Pty::spawn(command(&home, &["run it"]));
+    terminal.expect("> ").await;
+    terminal.type_text("a\n");
+    let (mut runs, _) = tokio::time::timeout(Duration::from_secs(20), listener.accept()).await.unwrap().unwrap();
+    terminal.type_text("\u{3}");
+    terminal.expect("Cancelling").await;
+    terminal.type_text("\u{3}");
+    let (code, rest) = terminal.end().await;
+    assert_eq!(code, Some(130), "{rest}");
+    let gone = tokio::time::timeout(Duration::from_secs(2), runs.read_to_end(&mut Vec::new())).await;
+    assert!(gone.is_ok(), "the command outlives the program");
+    model.finish();
+}
