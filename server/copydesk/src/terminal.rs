@@ -22,7 +22,7 @@ use copydesk_workspace::path::AbsPath;
 use crate::cli::{OutputFormat, Run};
 use crate::lsp::Services;
 use crate::process::{self, Signalled, Signals};
-use crate::serve;
+use crate::{log, serve};
 
 use client::TerminalClient;
 use editor::NoEditor;
@@ -103,6 +103,7 @@ async fn work(run: Run, services: Services, terminals: Terminals, screen: Arc<Sc
         overlay: Arc::new(Overlay::new()),
     };
     let session = open(&services.engine, &run, connection).await?;
+    log::follow(session.config());
     client.set_session(session.clone());
     session.opened();
     if let Some(agent) = &run.agent {
