@@ -5,44 +5,7 @@ local equal, contains = harness.equal, harness.contains
 
 local tests = {}
 
----@class Model The scripted model server.
----@field job integer
----@field port string
----@field requests string File of the requests' bodies.
----@field complaints string[]
----@field lines string[] What it has printed.
-
----@param replies table[]
----@return Model
-local function start_model(replies)
-  local folder = vim.fn.tempname()
-  harness.write(folder .. '/script.json', vim.json.encode({ replies = replies }))
-  local model = { requests = folder .. '/requests.jsonl', complaints = {}, lines = { '' } }
-  model.job = vim.fn.jobstart({ assert(vim.env.SCRIPTED_MODEL), folder .. '/script.json', model.requests }, {
-    on_stdout = function(_, data)
-      model.lines[#model.lines] = model.lines[#model.lines] .. data[1]
-      vim.list_extend(model.lines, data, 2)
-    end,
-    on_stderr = function(_, data)
-      vim.list_extend(model.complaints, data)
-    end,
-  })
-  harness.wait(function()
-    return #model.lines > 1
-  end, 'the port of the model')
-  model.port = model.lines[1]
-  return model
-end
-
---- Ends the model server: every request must have been one that a strict provider takes.
----@param model Model
----@return string requests
-local function stop_model(model)
-  vim.fn.chanclose(model.job, 'stdin')
-  local code = vim.fn.jobwait({ model.job }, harness.LIMIT)[1]
-  equal({ code, table.concat(model.complaints, '\n') }, { 0, '' }, 'what the model server complains of')
-  return harness.read(model.requests)
-end
+local start_model, stop_model = harness.start_model, harness.stop_model
 
 --- A language server inside of the editor: it calls each `bad` an error.
 local WORDS = [[

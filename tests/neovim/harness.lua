@@ -157,8 +157,8 @@ function Child:stop()
   vim.fn.delete(self.home, 'rf')
 end
 
---- A Neovim with the plugin, a home and a workspace of its own. It is ended by `stop`.
----@param options? { cmd?: string[], setup?: table, env?: table<string, string>, files?: table<string, string> }
+--- A Neovim with the plugin (unless it is to be plain), a home and a workspace of its own. It is ended by `stop`.
+---@param options? { plain?: boolean, cmd?: string[], setup?: table, env?: table<string, string>, files?: table<string, string> }
 ---@return Child
 function M.child(options)
   options = options or {}
@@ -183,7 +183,7 @@ function M.child(options)
     '--clean',
     '-n',
     '--cmd',
-    'set runtimepath^=' .. M.repository .. '/editors/neovim',
+    options.plain and 'set nomore' or 'set runtimepath^=' .. M.repository .. '/editors/neovim',
     '--cmd',
     'cd ' .. workspace,
   }, { rpc = true, env = env, cwd = workspace })
@@ -213,7 +213,8 @@ function M.child(options)
       error('no row ' .. row .. ' in ' .. vim.inspect(menu.rows))
     end
     setup.cmd = cmd
-    require('copydesk.config').set(setup)
+    local has_plugin, config = pcall(require, 'copydesk.config')
+    if has_plugin then config.set(setup) end
   ]],
     options.setup or vim.empty_dict(),
     options.cmd or { vim.v.progpath, '--clean', '--headless', '-l', here .. '/fake_daemon.lua' }
@@ -254,6 +255,45 @@ function Child:preview()
     end
   ]])
   return text ~= vim.NIL and text or nil
+end
+
+---@class Model The scripted model server.
+---@field job integer
+---@field port string
+---@field requests string File of the requests' bodies.
+---@field complaints string[]
+---@field lines string[] What it has printed.
+
+---@param replies table[]
+---@return Model
+function M.start_model(replies)
+  local folder = vim.fn.tempname()
+  M.write(folder .. '/script.json', vim.json.encode({ replies = replies }))
+  local model = { requests = folder .. '/requests.jsonl', complaints = {}, lines = { '' } }
+  model.job = vim.fn.jobstart({ assert(vim.env.SCRIPTED_MODEL), folder .. '/script.json', model.requests }, {
+    on_stdout = function(_, data)
+      model.lines[#model.lines] = model.lines[#model.lines] .. data[1]
+      vim.list_extend(model.lines, data, 2)
+    end,
+    on_stderr = function(_, data)
+      vim.list_extend(model.complaints, data)
+    end,
+  })
+  M.wait(function()
+    return #model.lines > 1
+  end, 'the port of the model')
+  model.port = model.lines[1]
+  return model
+end
+
+--- Ends the model server: every request must have been one that a strict provider takes.
+---@param model Model
+---@return string requests
+function M.stop_model(model)
+  vim.fn.chanclose(model.job, 'stdin')
+  local code = vim.fn.jobwait({ model.job }, M.LIMIT)[1]
+  M.equal({ code, table.concat(model.complaints, '\n') }, { 0, '' }, 'what the model server complains of')
+  return M.read(model.requests)
 end
 
 return M

@@ -90,6 +90,11 @@ specs! {
         save_writes_with_autocommands_and_tells_what_it_could_not;
         without_a_server_that_speaks_diagnostics_are_unavailable;
     }
+    plain {
+        a_prompt_is_written_in_the_chat_document_and_sent_from_there;
+        r16_3_a_dismissed_ask_is_answered_by_a_code_action;
+        r6_2_an_edit_is_asked_by_a_menu_and_undone_by_one_step;
+    }
 }
 
 #[tokio::test]
@@ -122,7 +127,7 @@ async fn neovim(arguments: &[&str]) -> Result<String, String> {
     let home = tempfile::tempdir().unwrap();
     let script = repository().join("tests/neovim/run.lua");
     let mut command = headless(home.path());
-    if arguments.first() == Some(&"daemon") {
+    if matches!(arguments.first(), Some(&"daemon" | &"plain")) {
         command.env("COPYDESK_BIN", copydesk_tests::daemon::program());
         command.env("SCRIPTED_MODEL", env!("CARGO_BIN_EXE_scripted-model"));
     }

@@ -8,7 +8,7 @@ use copydesk_engine::view::{FileEdit, Snapshot, View, ViewError};
 use copydesk_workspace::disk::DiskError;
 use copydesk_workspace::edit::{EditSet, TextEdit};
 use copydesk_workspace::path::AbsPath;
-use copydesk_workspace::position::{PositionEncoding, position_of};
+use copydesk_workspace::position::position_of;
 use copydesk_workspace::uri::uri_from_path;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -111,7 +111,10 @@ impl Chat {
         if self.state.client().is_some_and(|client| client.shows_documents) {
             let mut params = json!({ "uri": uri, "external": false, "takeFocus": to_type });
             if to_type && let Some(snapshot) = self.snapshot().await.ok().flatten() {
-                let end = position_of(&snapshot.text, snapshot.text.len_bytes(), self.encoding());
+                // The last line that all editors count: not the empty one behind the last line break, which some do not have.
+                let len = snapshot.text.len_bytes();
+                let ends_line = len > 0 && snapshot.text.byte(len - 1) == b'\n';
+                let end = position_of(&snapshot.text, len - usize::from(ends_line), self.state.encoding());
                 let end = json!({ "line": end.line, "character": end.column });
                 params["selection"] = json!({ "start": end, "end": end });
             }
@@ -167,9 +170,5 @@ impl Chat {
             Err(ViewError::Disk(DiskError::NotFound(_))) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    fn encoding(&self) -> PositionEncoding {
-        self.state.encoding()
     }
 }

@@ -75,7 +75,11 @@ impl PlainClient {
                 return Some(AskOutcome::Selected { option: option.id.clone(), message: None });
             }
         }
-        let text = format!("Copydesk asks: {message}\nAnswer with a code action on any line.");
+        let text = if asks_by_message {
+            format!("Copydesk still asks: {}. Answer with a code action on any line.", ask.title)
+        } else {
+            format!("Copydesk asks: {message}\nAnswer with a code action on any line.")
+        };
         show_message(&self.state, MessageType::Warning, &text).await;
         None
     }
