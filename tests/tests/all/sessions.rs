@@ -76,13 +76,13 @@ fn conversation(parts: usize) -> Vec<Entry> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum End {
     Close,
-    EndOfInput,
+    NoInput,
     Kill,
 }
 
 #[tokio::test]
 async fn c95_r12_4_after_each_end_in_the_middle_of_a_turn_the_conversation_is_whole_and_nothing_runs() {
-    for end in [End::Close, End::EndOfInput, End::Kill] {
+    for end in [End::Close, End::NoInput, End::Kill] {
         let gate = Gate::new();
         let held = gate.clone();
         let (model, home) = start(Script::function(move |request| match request.last_text() {
@@ -108,7 +108,7 @@ async fn c95_r12_4_after_each_end_in_the_middle_of_a_turn_the_conversation_is_wh
                 let refusal = editor.request("session/prompt", json!({ "sessionId": session, "prompt": [] })).await;
                 assert_eq!(refusal.unwrap_err().code, -32002);
             }
-            End::EndOfInput => editor.close_input(),
+            End::NoInput => editor.close_input(),
             End::Kill => {
                 let process = i32::try_from(editor.process().unwrap()).unwrap();
                 // SAFETY: a signal to a child of this test.
