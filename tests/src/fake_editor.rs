@@ -4,6 +4,7 @@
 //! Messages are accounted for when the test awaits or takes them, when a script answers them, or when the test disregards their method.
 
 mod capabilities;
+mod client;
 mod document;
 mod state;
 mod wire;
@@ -104,26 +105,6 @@ impl FakeEditor {
         let reader = child.stdout.take().expect("a pipe");
         let writer = child.stdin.take().expect("a pipe");
         Self::new(Box::new(reader), Box::new(writer), Dialect::Lsp, Daemon::Process(Box::new(child)), Some(home))
-    }
-
-    /// Starts `copydesk acp` in this home: a client of plain ACP from here on, which opens no documents.
-    pub fn spawn_acp(home: Home) -> Self {
-        let mut child = home.command(&["acp"]).spawn().expect("the program starts");
-        let reader = child.stdout.take().expect("a pipe");
-        let writer = child.stdin.take().expect("a pipe");
-        Self::new(Box::new(reader), Box::new(writer), Dialect::Acp, Daemon::Process(Box::new(child)), Some(home))
-    }
-
-    /// The same, initialized with these `clientCapabilities`.
-    pub async fn open_acp(home: Home, capabilities: Value) -> Self {
-        let mut client = Self::spawn_acp(home);
-        let params = json!({
-            "protocolVersion": 1,
-            "clientCapabilities": capabilities,
-            "clientInfo": { "name": "fake client", "version": "1" },
-        });
-        client.initialized = client.request("initialize", params).await.expect("initialize is answered");
-        client
     }
 
     /// Starts the built daemon in this home, and initializes it with the home's project as its folder.
