@@ -22,6 +22,7 @@ use tokio::task::JoinHandle;
 use crate::acp_schema;
 use crate::daemon::Home;
 
+pub use capabilities::Capabilities;
 pub use document::{Document, Encoding};
 pub use state::{Applied, EditPolicy};
 
@@ -53,49 +54,6 @@ enum Daemon {
 pub struct Refusal {
     pub code: i64,
     pub message: String,
-}
-
-/// What the editor says of itself.
-#[derive(Debug, Clone)]
-pub struct Capabilities {
-    /// `general.positionEncodings`, best first; empty: not announced.
-    pub encodings: Vec<Encoding>,
-    /// `experimental.copydesk`; null: a plain LSP client.
-    pub opt_in: Value,
-    /// `window.workDoneProgress`.
-    pub progress: bool,
-    /// `workspace.workspaceEdit.documentChanges`: edits name versions.
-    pub versioned_edits: bool,
-    /// `window.showMessage`: messages can ask.
-    pub messages_ask: bool,
-    /// `window.showDocument`.
-    pub shows_documents: bool,
-    /// Code actions and commands.
-    pub code_actions: bool,
-    /// Folders of the workspace, as URIs; empty: none.
-    pub folders: Vec<String>,
-    /// `processId`.
-    pub process: Option<u32>,
-    /// What `workspace/configuration` is answered for the section `copydesk`; null: nothing is set.
-    pub settings: Value,
-}
-
-impl Default for Capabilities {
-    /// A client of sessions that answers everything.
-    fn default() -> Self {
-        Self {
-            encodings: vec![Encoding::Utf16],
-            opt_in: json!({ "protocol": 1, "acp": {}, "diagnostics": true, "save": true }),
-            progress: false,
-            versioned_edits: true,
-            messages_ask: false,
-            shows_documents: false,
-            code_actions: false,
-            folders: Vec::new(),
-            process: None,
-            settings: Value::Null,
-        }
-    }
 }
 
 impl FakeEditor {
