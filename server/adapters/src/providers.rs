@@ -1,11 +1,17 @@
 //! Language models over HTTP: one shared client, one file a wire protocol. Holds no history and retries nothing; that is the engine's.
 
+mod answer;
 mod chat_completions;
 mod discovery;
 mod exchange;
 mod failure;
 mod http;
+#[cfg(test)]
+mod loopback;
+mod messages;
+mod names;
 mod sse;
+mod surrogates;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +37,7 @@ impl Model for Providers {
     fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
         match request.provider.wire {
             WireProtocol::ChatCompletions => chat_completions::stream(self.http.clone(), request),
+            WireProtocol::Messages => messages::stream(self.http.clone(), request),
         }
     }
 

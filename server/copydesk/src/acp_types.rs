@@ -50,8 +50,18 @@ pub fn update(event: SessionEvent) -> Option<acp::SessionUpdate> {
             acp::SessionUpdate::AgentMessageChunk(acp::ContentChunk::new(acp::ContentBlock::from(ended(end)?)))
         }
         SessionEvent::Plan(todos) => acp::SessionUpdate::Plan(acp::Plan::new(todos.iter().map(entry).collect())),
-        SessionEvent::Usage { usage, context } => {
-            acp::SessionUpdate::UsageUpdate(acp::UsageUpdate::new(usage.input + usage.output, context?))
+        SessionEvent::Usage { usage, context, cost } => acp::SessionUpdate::UsageUpdate(
+            acp::UsageUpdate::new(usage.input + usage.output, context?)
+                .cost(cost.map(|amount| acp::Cost::new(amount, "USD"))),
+        ),
+        // A line for people says the same; clients that count down have the numbers.
+        SessionEvent::Retry(retry) => {
+            let millis = u64::try_from(retry.wait.as_millis()).unwrap_or(u64::MAX);
+            let retry = json!({
+                "attempt": retry.attempt, "of": retry.of, "waitMillis": millis, "reason": retry.reason,
+            });
+            let meta = acp::Meta::from_iter([("copydesk".to_owned(), json!({ "retry": retry }))]);
+            acp::SessionUpdate::SessionInfoUpdate(acp::SessionInfoUpdate::new().meta(meta))
         }
         // Told by `chosen`, with all that can be chosen.
         SessionEvent::Chosen { .. } | SessionEvent::Notice { .. } => return None,

@@ -227,6 +227,10 @@ impl Pump {
         if let SessionEvent::Notice { severity, text } = event {
             return self.notice(session, severity, text).await;
         }
+        // A line for people; the update below has the numbers for clients that count down.
+        if let SessionEvent::Retry(retry) = &event {
+            self.notice(session, Severity::Warning, retry.to_string()).await;
+        }
         if is_of_a_turn(&event) {
             self.release_notices(session).await;
         }
@@ -281,7 +285,8 @@ fn is_of_a_turn(event: &SessionEvent) -> bool {
         | SessionEvent::Reasoning { .. }
         | SessionEvent::ToolCall(_)
         | SessionEvent::ToolCallUpdate(_)
-        | SessionEvent::Plan(_) => true,
+        | SessionEvent::Plan(_)
+        | SessionEvent::Retry(_) => true,
         SessionEvent::User { .. }
         | SessionEvent::TurnEnded(_)
         | SessionEvent::Usage { .. }
@@ -300,6 +305,7 @@ fn is_mergeable(event: &SessionEvent) -> bool {
         | SessionEvent::TurnEnded(_)
         | SessionEvent::Usage { .. }
         | SessionEvent::Notice { .. }
+        | SessionEvent::Retry(_)
         | SessionEvent::Chosen { .. } => false,
     }
 }

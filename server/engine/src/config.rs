@@ -23,6 +23,7 @@ use std::sync::Arc;
 use copydesk_workspace::path::AbsPath;
 
 use crate::agent::{self, Agent};
+use crate::cost::Prices;
 use crate::message::ModelRef;
 use crate::ports::{LanguageServers, ModelSettings, ProviderSettings};
 
@@ -70,6 +71,7 @@ pub struct ConfiguredModel {
     pub settings: ModelSettings,
     /// Whether an agent's temperature may be sent.
     pub takes_temperature: bool,
+    pub prices: Option<Prices>,
 }
 
 /// Something in a configuration that was not taken; the rest is in force.
@@ -139,6 +141,7 @@ impl Config {
             provider: Arc::clone(provider),
             settings: ModelSettings::default(),
             takes_temperature: true,
+            prices: None,
         })
     }
 }

@@ -1,5 +1,7 @@
 //! What a session tells its client while it works: values that a face turns into its own protocol. No wire types.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::ids::{CallId, MessageId};
@@ -29,20 +31,43 @@ pub enum SessionEvent {
     Plan(Vec<Todo>),
     /// On replay only, of a turn that did not come to its own end: what its prompt was answered.
     TurnEnded(TurnEnd),
-    /// Of the last request; `context` is the model's limit in tokens, where it is known.
+    /// Of the last request; `context` is the model's limit in tokens, where it is known. `cost` is that of the whole session in US dollars, where prices
+    /// are configured.
     Usage {
         usage: Usage,
         context: Option<u64>,
+        cost: Option<f64>,
     },
     Notice {
         severity: Severity,
         text: String,
     },
+    /// The model's answer failed and is asked for again after a wait.
+    Retry(Retry),
     /// The agent or model in force has changed.
     Chosen {
         agent: String,
         model: Option<ModelRef>,
     },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// Which further try this is, from one, and of how many.
+    pub attempt: u32,
+    pub of: u32,
+    /// From now on.
+    pub wait: Duration,
+    /// What went wrong, in a text for the user.
+    pub reason: String,
+}
+
+/// For clients that show it as a line; those that can count down have the wait.
+impl std::fmt::Display for Retry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { attempt, of, wait, reason } = self;
+        write!(f, "{reason} Trying again in {} s ({attempt} of {of}).", wait.as_secs_f64().ceil())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -174,13 +174,16 @@ pub struct Todo {
     pub priority: String,
 }
 
-/// Tokens of one model request, as the provider reports them. `input` includes what was read from a cache.
+/// Tokens of one model request, as the provider reports them. `input` includes what was read from a cache or written to one; `output` includes
+/// `reasoning`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
     pub input: u64,
     pub output: u64,
     pub reasoning: u64,
     pub cache_read: u64,
+    #[serde(default)]
+    pub cache_write: u64,
 }
 
 /// Why a step ended.

@@ -22,6 +22,7 @@ pub use editor::{
 };
 pub use environment::{Clock, Environment, Folders, Ids, Secrets};
 pub use files::Files;
+pub(crate) use model::is_local;
 pub use model::{
     AssistantBlock, Model, ModelError, ModelErrorKind, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
     ProviderSettings, ResultBlock, ToolSpec, WireProtocol,

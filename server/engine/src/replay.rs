@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::config::Config;
+use crate::cost;
 use crate::event::{SessionEvent, ToolCallState, ToolCallView};
 use crate::ids::CallId;
 use crate::message::{Entry, ModelRef, ToolResult, TurnEnd, Usage};
@@ -17,11 +18,13 @@ pub(crate) struct Replay<'a> {
     calls: BTreeMap<CallId, ToolCallView>,
     model: Option<ModelRef>,
     usage: Option<Usage>,
+    /// Of all steps, for their prices.
+    spent: Vec<(ModelRef, Usage)>,
 }
 
 impl<'a> Replay<'a> {
     pub(crate) fn new(registry: &'a Registry, facts: &'a Facts) -> Self {
-        Self { registry, facts, calls: BTreeMap::new(), model: None, usage: None }
+        Self { registry, facts, calls: BTreeMap::new(), model: None, usage: None, spent: Vec::new() }
     }
 
     pub(crate) fn event(&mut self, entry: &Entry) -> Option<SessionEvent> {
@@ -72,6 +75,7 @@ impl<'a> Replay<'a> {
             Entry::StepEnded { usage, .. } => {
                 if *usage != Usage::default() {
                     self.usage = Some(*usage);
+                    self.spent.extend(self.model.clone().map(|model| (model, *usage)));
                 }
                 None
             }
@@ -83,7 +87,9 @@ impl<'a> Replay<'a> {
     /// Of the last request that has reported it.
     pub(crate) fn usage(&self, config: &Config) -> Option<SessionEvent> {
         let context = self.model.as_ref().and_then(|model| config.model(model)?.settings.context);
-        self.usage.map(|usage| SessionEvent::Usage { usage, context })
+        let cost =
+            cost::of(self.spent.iter().map(|(model, usage)| (model, usage)), |model| config.model(model)?.prices);
+        self.usage.map(|usage| SessionEvent::Usage { usage, context, cost })
     }
 }
 

@@ -4,6 +4,7 @@
 mod calls;
 mod partial;
 mod reply;
+mod retry;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::config::ConfiguredModel;
+use crate::cost;
 use crate::event::SessionEvent;
 use crate::history;
 use crate::ids::MessageId;
-use crate::message::{Entry, Finish, TurnEnd};
+use crate::message::{Entry, Finish, ModelRef, TurnEnd};
 use crate::ports::{ModelMessage, ModelRequest, StoreError};
 use crate::prompt::{self, Surroundings};
 use crate::session::Context;
@@ -94,23 +96,19 @@ impl Run {
             };
             let is_last = step >= agent.steps.unwrap_or(DEFAULT_STEPS).max(1);
             let message = MessageId::next(&*self.context.ports.ids);
-            let at = self.context.ports.clock.now();
             let started = Entry::StepStarted {
                 message: message.clone(),
-                at,
+                at: self.context.ports.clock.now(),
                 agent: agent.name.clone(),
                 model: model.model.clone(),
             };
             *consumed = self.context.journal.append(vec![started]).await?;
             let request = self.request(&surroundings, &agent, &model, *consumed, is_last);
-            let reply = Reply::receive(self, message.clone(), request).await?;
-            let usage = reply.usage;
-            if let Some(usage) = usage {
-                self.context.emit(SessionEvent::Usage { usage, context: model.settings.context }).await;
-            }
+            let reply = self.ask(&message, &request).await?;
+            self.tell_usage(&reply, &model).await;
             let next = match &reply.end {
                 ReplyEnd::Cancelled => Next::End(TurnEnd::Cancelled),
-                ReplyEnd::Failed(message) => Next::End(TurnEnd::Failed { message: message.clone() }),
+                ReplyEnd::Failed(error) => Next::End(TurnEnd::Failed { message: error.message.clone() }),
                 ReplyEnd::Finished(reason) => next(reason, !reply.calls.is_empty()),
             };
             cut_replies = if next == Next::Cut { cut_replies + 1 } else { 0 };
@@ -123,13 +121,7 @@ impl Run {
                 Next::End(_) => self.refuse(&reply.calls, BROKEN_OFF).await?,
             };
             let finish = finish(&next, &reply.end);
-            let ended = Entry::StepEnded {
-                message,
-                at: self.context.ports.clock.now(),
-                usage: usage.unwrap_or_default(),
-                finish: if self.cancel.is_cancelled() { Finish::Cancelled } else { finish },
-            };
-            self.context.journal.append(vec![ended]).await?;
+            self.end_step(message, &reply, if self.cancel.is_cancelled() { Finish::Cancelled } else { finish }).await?;
             if let Next::End(by_reply) = next
                 && !(by_reply == TurnEnd::Done && self.has_new_prompt(*consumed))
             {
@@ -145,6 +137,63 @@ impl Run {
             }
         }
         Ok(TurnEnd::MaxSteps)
+    }
+
+    /// The model's reply to the conversation so far, stored. One that fails in a way that passes is asked for again after a wait, by the same request: what
+    /// was shown of it is not shown again, or clearly replaced (R14.5), and nothing of it is stored.
+    async fn ask(&self, message: &MessageId, request: &ModelRequest) -> Result<Reply, StoreError> {
+        let mut attempt = 0;
+        let mut shown = String::new();
+        let of = request.provider.max_retries;
+        loop {
+            let mut request = request.clone();
+            request.provider = retry::patience(&request.provider, attempt);
+            let mut reply = Reply::receive(self, message.clone(), request, &shown).await;
+            let retry = match &reply.end {
+                ReplyEnd::Failed(error) => {
+                    let jitter = retry::jitter(message.as_str(), attempt);
+                    retry::decide(error, attempt + 1, of, jitter)
+                }
+                ReplyEnd::Finished(_) | ReplyEnd::Cancelled => None,
+            };
+            let Some(retry) = retry else {
+                self.context.journal.append(std::mem::take(&mut reply.entries)).await?;
+                return Ok(reply);
+            };
+            tracing::info!(attempt = retry.attempt, wait = ?retry.wait, reason = retry.reason, "asking the model again");
+            attempt = retry.attempt;
+            let wait = retry.wait;
+            reply.withdraw_calls();
+            self.context.end_open_calls().await;
+            self.context.emit(SessionEvent::Retry(retry)).await;
+            tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => {
+                    self.context.journal.append(std::mem::take(&mut reply.entries)).await?;
+                    return Ok(Reply { end: ReplyEnd::Cancelled, ..reply });
+                }
+                () = tokio::time::sleep(wait) => {}
+            }
+            shown = reply.shown;
+        }
+    }
+
+    async fn end_step(&self, message: MessageId, reply: &Reply, finish: Finish) -> Result<(), StoreError> {
+        let at = self.context.ports.clock.now();
+        let ended = Entry::StepEnded { message, at, usage: reply.usage.unwrap_or_default(), finish };
+        self.context.journal.append(vec![ended]).await?;
+        Ok(())
+    }
+
+    async fn tell_usage(&self, reply: &Reply, model: &ConfiguredModel) {
+        let Some(usage) = reply.usage else { return };
+        let prices = |wanted: &ModelRef| self.context.config.model(wanted)?.prices;
+        let before = self.context.journal.read(|entries| cost::of_session(entries, prices));
+        let cost = match model.prices {
+            Some(prices) => Some(before.unwrap_or_default() + prices.of(&usage)),
+            None => before,
+        };
+        self.context.emit(SessionEvent::Usage { usage, context: model.settings.context, cost }).await;
     }
 
     async fn surroundings(&self) -> Surroundings {
@@ -218,7 +267,7 @@ fn finish(next: &Next, end: &ReplyEnd) -> Finish {
     match (next, end) {
         (Next::RunCalls, _) => Finish::ToolCalls,
         (_, ReplyEnd::Cancelled) => Finish::Cancelled,
-        (_, ReplyEnd::Failed(message)) => Finish::Failed { message: message.clone() },
+        (_, ReplyEnd::Failed(error)) => Finish::Failed { message: error.message.clone() },
         (Next::End(TurnEnd::Done), ReplyEnd::Finished(_)) => Finish::Stop,
         (_, ReplyEnd::Finished(reason)) => reason.clone(),
     }
@@ -227,3 +276,7 @@ fn finish(next: &Next, end: &ReplyEnd) -> Finish {
 #[cfg(test)]
 #[path = "run_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "run_retry_tests.rs"]
+mod retry_tests;

@@ -91,7 +91,7 @@ async fn a_turn_streams_stores_and_ends() {
     let kinds: Vec<&str> = world.store.entries(session.id()).iter().map(kind).collect();
     insta::assert_snapshot!(kinds.join(" "), @"user started reasoning text call result ended started text ended turn");
     let usage = Usage { input: 10, output: 5, ..Usage::default() };
-    world.client.wait_for(|event| *event == SessionEvent::Usage { usage, context: Some(1000) }).await;
+    world.client.wait_for(|event| *event == SessionEvent::Usage { usage, context: Some(1000), cost: None }).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -191,8 +191,8 @@ async fn a_model_error_ends_the_turn_and_leaves_the_session_usable() {
     let end = prompt(&session, "go");
     let reply = model.next_request().await;
     reply.text("I was ab").call("a", "echo", "{}").progress(7, "echo", "{");
-    reply.fail(ModelErrorKind::Connection, "nothing listens at http://p.example; start the server");
-    let message = "nothing listens at http://p.example; start the server".to_owned();
+    reply.fail(ModelErrorKind::Invalid, "p knows no model m; choose another");
+    let message = "p knows no model m; choose another".to_owned();
     assert_eq!(end.await, TurnEnd::Failed { message });
     // The client shows no call for ever.
     assert_eq!(open_calls(&world), Vec::<String>::new());

@@ -24,6 +24,7 @@ fn request(base_url: String, messages: Vec<ModelMessage>) -> ModelRequest {
             headers: Default::default(),
             header_timeout: LIMIT,
             chunk_timeout: LIMIT,
+            max_retries: 5,
         }),
         settings: ModelSettings::default(),
         system: "Be brief.".to_owned(),
@@ -84,10 +85,7 @@ async fn a_turn_of_two_steps() {
     );
     assert_eq!(
         first[first.len() - 2..],
-        [
-            ModelEvent::Usage(Usage { input: 10, output: 5, reasoning: 0, cache_read: 0 }),
-            ModelEvent::Finish(Finish::ToolCalls),
-        ]
+        [ModelEvent::Usage(Usage { input: 10, output: 5, ..Usage::default() }), ModelEvent::Finish(Finish::ToolCalls),]
     );
     let blocks = calls.iter().map(|(id, name, _)| AssistantBlock::Call {
         id: id.clone(),

@@ -24,6 +24,7 @@ async fn ask(port: u16, text: &str) -> Vec<Result<ModelEvent, ModelError>> {
         headers: Default::default(),
         header_timeout: LIMIT,
         chunk_timeout: LIMIT,
+        max_retries: 5,
     };
     let request = ModelRequest {
         model: "scripted/model".parse().unwrap(),

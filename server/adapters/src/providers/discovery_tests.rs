@@ -21,6 +21,7 @@ fn provider(base_url: &str) -> ProviderSettings {
         headers: [("X-Team".to_owned(), "desk".to_owned())].into(),
         header_timeout: LIMIT,
         chunk_timeout: LIMIT,
+        max_retries: 5,
     }
 }
 

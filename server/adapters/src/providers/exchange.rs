@@ -23,6 +23,15 @@ const MAX_BODY: usize = 32 << 20;
 const MAX_REFUSAL: usize = 64 << 10;
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How a wire protocol carries the key, and what else it wants in its headers.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Auth {
+    /// `Authorization: Bearer KEY`.
+    Bearer,
+    /// A header of its own, and others beside it; those that are configured replace them.
+    Header { name: &'static str, beside: &'static [(&'static str, &'static str)] },
+}
+
 /// `path` below the provider's base; a base that ends in it already is taken as it is.
 pub(super) fn endpoint(request: &ModelRequest, path: &str) -> Result<Url, ModelError> {
     let provider = &request.provider;
@@ -50,8 +59,14 @@ pub(super) fn shown(url: &Url) -> String {
 }
 
 /// Sends the JSON text `body` and waits for the headers of a success.
-pub(super) async fn post(http: &Http, request: &ModelRequest, url: &Url, body: String) -> Result<Events, ModelError> {
-    let headers = headers(request)?;
+pub(super) async fn post(
+    http: &Http,
+    request: &ModelRequest,
+    url: &Url,
+    auth: Auth,
+    body: String,
+) -> Result<Events, ModelError> {
+    let headers = headers(request, auth)?;
     let client = http.client(url).await.map_err(|text| failure::error(request, ModelErrorKind::Invalid, text))?;
     let sent = client.post(url.clone()).headers(headers).body(body).send();
     let response = match timeout(request.provider.header_timeout, sent).await {
@@ -86,14 +101,23 @@ pub(super) fn silent(request: &ModelRequest, url: &str) -> ModelError {
     failure::error(request, ModelErrorKind::TimedOut, text)
 }
 
-fn headers(request: &ModelRequest) -> Result<HeaderMap, ModelError> {
+fn headers(request: &ModelRequest, auth: Auth) -> Result<HeaderMap, ModelError> {
     let provider = &request.provider;
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+    if let Auth::Header { beside, .. } = auth {
+        headers.extend(
+            beside.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))),
+        );
+    }
     // Keys that come out of files end in a line end.
     if let Some(key) = provider.key.as_deref().map(str::trim).filter(|key| !key.is_empty()) {
-        let Ok(mut value) = HeaderValue::try_from(format!("Bearer {key}")) else {
+        let (name, value) = match auth {
+            Auth::Bearer => (AUTHORIZATION, format!("Bearer {key}")),
+            Auth::Header { name, .. } => (HeaderName::from_static(name), key.to_owned()),
+        };
+        let Ok(mut value) = HeaderValue::try_from(value) else {
             let text = format!(
                 "The API key of {} holds characters that no key has. Check where it is taken from.",
                 provider.id
@@ -101,7 +125,7 @@ fn headers(request: &ModelRequest) -> Result<HeaderMap, ModelError> {
             return Err(failure::error(request, ModelErrorKind::Auth, text));
         };
         value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
+        headers.insert(name, value);
     }
     for (name, value) in &provider.headers {
         let (Ok(header), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) else {

@@ -111,7 +111,7 @@ fn classify(
             ModelErrorKind::Invalid,
             format!("{provider} refuses the request for {model}. Check the model's options in the configuration."),
         ),
-        Meaning::Broken => (ModelErrorKind::Protocol, format!("{provider} broke off its answer with an error.")),
+        Meaning::Broken => (ModelErrorKind::Broken, format!("{provider} broke off its answer with an error.")),
     };
     error(request, kind, text + &said(status, body))
 }
@@ -130,16 +130,22 @@ enum Meaning {
     Broken,
 }
 
-/// Codes and types of OpenAI, OpenRouter, Mistral, DeepSeek, vLLM and llama.cpp that say more than the status does.
+/// Codes and types of OpenAI, Anthropic, OpenRouter, Mistral, DeepSeek, vLLM and llama.cpp that say more than the status does.
 fn by_code(code: &str) -> Option<Meaning> {
     Some(match code {
-        "context_length_exceeded" | "exceed_context_size_error" | "model_context_window_exceeded" => Meaning::Overflow,
+        "context_length_exceeded"
+        | "exceed_context_size_error"
+        | "model_context_window_exceeded"
+        | "request_too_large" => Meaning::Overflow,
         "invalid_api_key" | "authentication_error" | "invalid_authentication" | "permission_error" => Meaning::Auth,
-        "insufficient_quota" | "billing_hard_limit_reached" | "billing_not_active" | "insufficient_balance" => {
-            Meaning::NoCredit
-        }
-        "model_not_found" | "model_not_exist" => Meaning::NotFound,
+        "insufficient_quota"
+        | "billing_hard_limit_reached"
+        | "billing_not_active"
+        | "billing_error"
+        | "insufficient_balance" => Meaning::NoCredit,
+        "model_not_found" | "model_not_exist" | "not_found_error" => Meaning::NotFound,
         "rate_limit_exceeded" | "rate_limit_error" | "too_many_requests" => Meaning::RateLimited,
+        "timeout_error" => Meaning::TimedOut,
         "server_is_overloaded"
         | "overloaded_error"
         | "server_error"

@@ -20,6 +20,7 @@ fn request() -> ModelRequest {
             headers: [("x-extra".to_owned(), "another-secret".to_owned())].into(),
             header_timeout: Duration::from_secs(5),
             chunk_timeout: Duration::from_secs(5),
+            max_retries: 5,
         }),
         settings: ModelSettings::default(),
         system: String::new(),

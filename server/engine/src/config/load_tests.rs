@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::cost::{Prices, Rates};
 use crate::permission::{Verdict, decide, is_hidden};
 use crate::ports::{LanguageServer, LanguageServers, WireProtocol};
 use crate::testing::{
@@ -399,7 +400,9 @@ fn providers_are_configured_as_in_opencode() {
       }
     },
     "openai": {"env": ["WORK_KEY"]},
-    "claude": {"npm": "@ai-sdk/anthropic"},
+    "claude": {"npm": "@ai-sdk/anthropic", "api": "https://claude.example/v1",
+      "models": {"c": {"cost": {"input": 3, "output": 15, "cache_read": 0.3}}}},
+    "gemini": {"npm": "@ai-sdk/google"},
     "nowhere": {"api": "ftp://x"}
   },
   "model": "mine/big",
@@ -412,9 +415,9 @@ fn providers_are_configured_as_in_opencode() {
     check_problems(
         &config,
         &[
-            "/home/user/.config/copydesk/copydesk.jsonc:13: provider.claude.npm: @ai-sdk/anthropic is not supported yet, the provider is left out; use `@ai-sdk/openai-compatible` where the provider offers that protocol",
-            "/home/user/.config/copydesk/copydesk.jsonc:14: provider.nowhere.api: expected an address with `http://` or `https://`; the provider is left out",
-            "/home/user/.config/copydesk/copydesk.jsonc:17: agent.build.model: there is no provider `gone`; describe it under `provider.gone`, or use one of: deepseek, llama.cpp, lmstudio, mine, mistral, ollama, openai, openrouter, together, togetherai, xai",
+            "/home/user/.config/copydesk/copydesk.jsonc:15: provider.gemini.npm: @ai-sdk/google is not supported yet, the provider is left out; use `@ai-sdk/openai-compatible` or `@ai-sdk/anthropic` where the provider offers that protocol",
+            "/home/user/.config/copydesk/copydesk.jsonc:16: provider.nowhere.api: expected an address with `http://` or `https://`; the provider is left out",
+            "/home/user/.config/copydesk/copydesk.jsonc:19: agent.build.model: there is no provider `gone`; describe it under `provider.gone`, or use one of: anthropic, claude, deepseek, llama.cpp, lmstudio, mine, mistral, ollama, openai, openrouter, together, togetherai, xai",
         ],
     );
     let mine = &config.providers["mine"];
@@ -422,9 +425,23 @@ fn providers_are_configured_as_in_opencode() {
     assert_eq!(mine.key.as_deref(), Some("sk-mine"), "a stored key");
     assert_eq!((mine.header_timeout, mine.chunk_timeout), (Duration::from_secs(1), Duration::MAX));
     assert_eq!(config.providers["openai"].header_timeout, Duration::from_secs(300));
+    assert_eq!(config.providers["ollama"].chunk_timeout, Duration::from_secs(900), "local servers take their time");
+    assert_eq!(config.providers["anthropic"].wire, WireProtocol::Messages);
+    assert_eq!(config.providers["claude"].wire, WireProtocol::Messages);
+    let rates = Rates { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.0 };
+    let prices = config.model(&"claude/c".parse().unwrap()).unwrap().prices;
+    assert_eq!(prices, Some(Prices { base: rates, long_context: None }));
 
     let names: Vec<String> = config.models.iter().map(|model| format!("{} = {}", model.model, model.sent_as)).collect();
-    assert_eq!(names, ["mine/big = mine/vendor/big-1", "mine/small = mine/small", "openai/gpt-5 = openai/gpt-5"]);
+    assert_eq!(
+        names,
+        [
+            "claude/c = claude/c",
+            "mine/big = mine/vendor/big-1",
+            "mine/small = mine/small",
+            "openai/gpt-5 = openai/gpt-5"
+        ]
+    );
     let big = config.model(&"mine/big".parse().unwrap()).unwrap();
     assert_eq!((big.settings.context, big.settings.max_output), (Some(1000), None));
     assert_eq!(big.settings_for(&config.agents["build"]).temperature, None);

@@ -6,12 +6,18 @@ use std::time::Duration;
 
 use super::known::{KNOWN_PROVIDERS, OTHER_KEY_VARIABLES};
 use super::node::{Node, Value};
-use super::raw::{Interleaved, Limit, RawConfig, RawModel, RawProvider, Whole};
+use super::raw::{Decimal, Interleaved, Limit, RawConfig, RawCost, RawModel, RawProvider, RawRates, Whole};
 use super::{ConfiguredModel, Problem};
+use crate::cost::{Prices, Rates};
 use crate::message::ModelRef;
-use crate::ports::{ModelSettings, ProviderSettings, Secrets, WireProtocol};
+use crate::ports::{ModelSettings, ProviderSettings, Secrets, WireProtocol, is_local};
+
+/// More would be a part of the outage.
+const MAX_RETRIES: u32 = 5;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_millis(300_000);
+/// A server without a graphics card may read a long prompt for as long.
+const LOCAL_TIMEOUT: Duration = Duration::from_millis(900_000);
 
 pub(super) struct Providers {
     pub(super) providers: BTreeMap<String, Arc<ProviderSettings>>,
@@ -68,15 +74,20 @@ fn provider(
         let place = (0..=path.len()).rev().find_map(|len| tree.at(&path[..len])).unwrap_or(tree).place.clone();
         problems.push(place.problem(path.join("."), text));
     };
-    if let Some(npm) = written.npm.as_deref().filter(|&npm| npm != "@ai-sdk/openai-compatible") {
-        problem(
-            &["npm"],
-            format!(
-                "{npm} is not supported yet, the provider is left out; use `@ai-sdk/openai-compatible` where the provider offers that protocol"
-            ),
-        );
-        return None;
-    }
+    let wire = match written.npm.as_deref() {
+        None => known.map_or(WireProtocol::ChatCompletions, |known| known.wire),
+        Some("@ai-sdk/openai-compatible") => WireProtocol::ChatCompletions,
+        Some("@ai-sdk/anthropic") => WireProtocol::Messages,
+        Some(npm) => {
+            problem(
+                &["npm"],
+                format!(
+                    "{npm} is not supported yet, the provider is left out; use `@ai-sdk/openai-compatible` or `@ai-sdk/anthropic` where the provider offers that protocol"
+                ),
+            );
+            return None;
+        }
+    };
     let (path, base_url) = match (&written.options.base_url, &written.api, known) {
         (Some(url), _, _) => (&["options", "baseURL"][..], url.as_str()),
         (None, Some(url), _) => (&["api"][..], url.as_str()),
@@ -94,15 +105,17 @@ fn provider(
         problem(path, "expected an address with `http://` or `https://`; the provider is left out".to_owned());
         return None;
     }
+    let patience = if is_local(base_url) { LOCAL_TIMEOUT } else { DEFAULT_TIMEOUT };
     let key = written.options.api_key.clone().filter(|key| !key.is_empty());
     Some(ProviderSettings {
         id: id.to_owned(),
-        wire: WireProtocol::ChatCompletions,
+        wire,
         base_url: base_url.to_owned(),
         key: key.or_else(|| secrets.key(id, &variables_of(id, written))),
         headers: written.options.headers.clone(),
-        header_timeout: timeout(written.options.header_timeout),
-        chunk_timeout: timeout(written.options.chunk_timeout),
+        header_timeout: timeout(written.options.header_timeout, patience),
+        chunk_timeout: timeout(written.options.chunk_timeout, patience),
+        max_retries: max_retries(written.options.max_retries),
     })
 }
 
@@ -118,9 +131,13 @@ fn variables_of(id: &str, written: &RawProvider) -> Vec<String> {
     }
 }
 
-fn timeout(limit: Option<Limit>) -> Duration {
+fn max_retries(written: Option<Whole<0>>) -> u32 {
+    written.and_then(|most| u32::try_from(most.0).ok()).map_or(MAX_RETRIES, |most| most.min(MAX_RETRIES))
+}
+
+fn timeout(limit: Option<Limit>, default: Duration) -> Duration {
     match limit {
-        None => DEFAULT_TIMEOUT,
+        None => default,
         Some(Limit(Some(millis))) => Duration::from_millis(millis),
         Some(Limit(None)) => Duration::MAX,
     }
@@ -155,6 +172,26 @@ fn model(provider_id: &str, key: &str, written: &RawModel, provider: &Arc<Provid
             ..ModelSettings::default()
         },
         takes_temperature: written.temperature.unwrap_or(true),
+        prices: written.cost.map(prices),
+    }
+}
+
+fn prices(cost: RawCost) -> Prices {
+    let RawCost { input, output, cache_read, cache_write, context_over_200k } = cost;
+    Prices {
+        base: rates(RawRates { input, output, cache_read, cache_write }),
+        long_context: context_over_200k.map(rates),
+    }
+}
+
+fn rates(written: RawRates) -> Rates {
+    let input = written.input.0;
+    let or_input = |price: Option<Decimal>| price.map_or(input, |price| price.0);
+    Rates {
+        input,
+        output: written.output.0,
+        cache_read: or_input(written.cache_read),
+        cache_write: or_input(written.cache_write),
     }
 }
 

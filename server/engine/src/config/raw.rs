@@ -136,7 +136,7 @@ pub(super) enum RawLogLevel {
 #[serde(default, expecting = "an object")]
 #[schemars(rename = "Provider")]
 pub(super) struct RawProvider {
-    /// The wire protocol by the name of its npm package: `@ai-sdk/openai-compatible`, which is also the default.
+    /// The wire protocol by the name of its npm package: `@ai-sdk/openai-compatible` (Chat Completions, the default) or `@ai-sdk/anthropic` (Messages).
     pub(super) npm: Option<String>,
     /// Base address; `options.baseURL` goes before it.
     pub(super) api: Option<String>,
@@ -159,12 +159,16 @@ pub(super) struct RawProviderOptions {
     pub(super) base_url: Option<String>,
     /// Headers of every request.
     pub(super) headers: BTreeMap<String, String>,
-    /// Milliseconds to the first answer, or `false` for no limit; 300000 if not set.
+    /// Milliseconds to the first answer, or `false` for no limit. If not set, 300000; 900000 for a server on this machine or in this network, which gets
+    /// more with each further try.
     #[serde(rename = "headerTimeout")]
     pub(super) header_timeout: Option<Limit>,
-    /// Milliseconds between two pieces of an answer, or `false` for no limit; 300000 if not set.
+    /// Milliseconds between two pieces of an answer, or `false` for no limit. If not set, as `headerTimeout`.
     #[serde(rename = "chunkTimeout")]
     pub(super) chunk_timeout: Option<Limit>,
+    /// How often a request that failed in a way that passes (a rate limit, an overload, a broken connection) is sent again: 5, which is also the most.
+    #[serde(rename = "maxRetries")]
+    pub(super) max_retries: Option<Whole<0>>,
 }
 
 /// A model of a provider.
@@ -183,6 +187,8 @@ pub(super) struct RawModel {
     pub(super) options: serde_json::Map<String, Value>,
     /// Headers of every request to this model.
     pub(super) headers: BTreeMap<String, String>,
+    /// What it costs, in US dollars a million tokens. Only for display.
+    pub(super) cost: Option<RawCost>,
     /// Where its reasoning is sent back to it, for models that think between calls. If not set, only DeepSeek's models get it back.
     pub(super) interleaved: Option<Interleaved>,
 }
@@ -282,6 +288,30 @@ impl From<RawLanguageServer> for LanguageServer {
             initialization: if initialization.is_empty() { Value::Null } else { Value::Object(initialization) },
         }
     }
+}
+
+#[derive(Clone, Copy, serde::Deserialize, JsonSchema)]
+#[serde(expecting = "an object with `input` and `output`")]
+#[schemars(rename = "Cost")]
+pub(super) struct RawCost {
+    pub(super) input: Decimal,
+    pub(super) output: Decimal,
+    /// Input that is read from the provider's cache; as `input` if not set.
+    pub(super) cache_read: Option<Decimal>,
+    /// Input that is written to it; as `input` if not set.
+    pub(super) cache_write: Option<Decimal>,
+    /// Of requests with more than 200000 tokens of input.
+    pub(super) context_over_200k: Option<RawRates>,
+}
+
+#[derive(Clone, Copy, serde::Deserialize, JsonSchema)]
+#[serde(expecting = "an object with `input` and `output`")]
+#[schemars(rename = "LongContextCost")]
+pub(super) struct RawRates {
+    pub(super) input: Decimal,
+    pub(super) output: Decimal,
+    pub(super) cache_read: Option<Decimal>,
+    pub(super) cache_write: Option<Decimal>,
 }
 
 /// How much of a tool's output the model gets; the rest is kept in a file.

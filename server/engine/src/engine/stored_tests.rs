@@ -66,7 +66,8 @@ fn shown(client: &FakeClient) -> Vec<String> {
         SessionEvent::ToolCallUpdate(view) => call("update", &view),
         SessionEvent::Plan(todos) => format!("plan {}", todos.len()),
         SessionEvent::TurnEnded(end) => format!("ended {end:?}"),
-        SessionEvent::Usage { usage, context } => format!("usage {} of {context:?}", usage.input),
+        SessionEvent::Usage { usage, context, .. } => format!("usage {} of {context:?}", usage.input),
+        SessionEvent::Retry(retry) => format!("retry {}", retry.attempt),
         SessionEvent::Notice { text, .. } => format!("notice {text}"),
         SessionEvent::Chosen { agent, .. } => format!("chosen {agent}"),
     };

@@ -1,6 +1,7 @@
 //! Language models: one request out, one stream of events back, the same for every provider.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +51,41 @@ pub struct ProviderSettings {
     /// To the answer's headers, and between two pieces of content.
     pub header_timeout: Duration,
     pub chunk_timeout: Duration,
+    /// Further tries of a request that failed in a way that passes.
+    pub max_retries: u32,
+}
+
+impl ProviderSettings {
+    /// Whether it runs on this machine or in this network: such servers read a long prompt for minutes before they say a word.
+    pub fn is_local(&self) -> bool {
+        is_local(&self.base_url)
+    }
+}
+
+/// By what the host of an address says; no name is looked up.
+pub(crate) fn is_local(url: &str) -> bool {
+    let authority =
+        url.split_once("://").map_or(url, |(_, rest)| rest).split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(address)) => {
+            address.is_loopback() || address.is_private() || address.is_link_local() || address.is_unspecified()
+        }
+        Ok(IpAddr::V6(address)) => {
+            address.is_loopback()
+                || address.is_unique_local()
+                || address.is_unicast_link_local()
+                || address.is_unspecified()
+        }
+        Err(_) => {
+            let host = host.to_ascii_lowercase();
+            host == "localhost" || [".localhost", ".local", ".internal"].iter().any(|end| host.ends_with(end))
+        }
+    }
 }
 
 /// Leaves out the key and the values of headers.
@@ -64,7 +100,10 @@ impl std::fmt::Debug for ProviderSettings {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireProtocol {
+    /// OpenAI's, which most servers speak.
     ChatCompletions,
+    /// Anthropic's.
+    Messages,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -112,6 +151,7 @@ pub struct ResultBlock {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
     Text(String),
+    /// `signature` comes with the last piece of what it signs; it may come with a text of nothing.
     Reasoning {
         text: String,
         signature: Option<String>,
@@ -158,17 +198,35 @@ pub enum ModelErrorKind {
     /// Nothing listens, or the connection broke.
     Connection,
     TimedOut,
+    /// An answer began and is not whole: by an error of the provider's, by a piece that is damaged, or because it just ended.
+    Broken,
     /// The answer makes no sense.
     Protocol,
 }
 
 impl ModelError {
+    /// How long the provider asks to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.kind {
+            ModelErrorKind::RateLimited { retry_after } | ModelErrorKind::Overloaded { retry_after } => retry_after,
+            ModelErrorKind::Auth
+            | ModelErrorKind::ContextOverflow
+            | ModelErrorKind::Invalid
+            | ModelErrorKind::Connection
+            | ModelErrorKind::TimedOut
+            | ModelErrorKind::Broken
+            | ModelErrorKind::Protocol => None,
+        }
+    }
+
+    /// Whether the same request may succeed later.
     pub fn retry(&self) -> bool {
         match self.kind {
             ModelErrorKind::RateLimited { .. }
             | ModelErrorKind::Overloaded { .. }
             | ModelErrorKind::Connection
-            | ModelErrorKind::TimedOut => true,
+            | ModelErrorKind::TimedOut
+            | ModelErrorKind::Broken => true,
             ModelErrorKind::Auth
             | ModelErrorKind::ContextOverflow
             | ModelErrorKind::Invalid

@@ -1,5 +1,5 @@
-//! One reply of the model, as it streams: text goes to the client at once and to the store when its part ends; calls are announced, stored, and kept
-//! for later. It runs nothing.
+//! One reply of the model, as it streams: text goes to the client at once, calls are announced, and all of it is kept for later. It stores nothing and runs
+//! nothing.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,21 @@ use super::{Run, partial};
 use crate::event::{SessionEvent, ToolCallState, ToolCallView};
 use crate::ids::{CallId, MessageId, PartId};
 use crate::message::{Entry, Finish, ToolStatus, Usage};
-use crate::ports::{ModelEvent, ModelRequest, StoreError};
+use crate::ports::{ModelError, ModelEvent, ModelRequest};
 use crate::runner::Call;
 
 /// Arguments longer than this many bytes are no longer looked into while they stream: the title stands by then.
 const PROGRESS_LIMIT: usize = 4096;
 
-/// What came, all of it stored.
+/// Told where an answer that begins anew says something else than what was shown of it before.
+const ANEW: &str = "\n\n---\n\n*The connection broke off. The answer begins anew:*\n\n";
+
+/// What came.
 pub(super) struct Reply {
+    /// To be stored, in order.
+    pub(super) entries: Vec<Entry>,
+    /// All text that the client has of this answer.
+    pub(super) shown: String,
     pub(super) calls: Vec<Call>,
     pub(super) usage: Option<Usage>,
     pub(super) end: ReplyEnd,
@@ -27,8 +34,7 @@ pub(super) enum ReplyEnd {
     Finished(Finish),
     /// The turn was cancelled.
     Cancelled,
-    /// The text is for the user.
-    Failed(String),
+    Failed(ModelError),
 }
 
 /// A part of the reply that is still growing.
@@ -45,9 +51,21 @@ struct Announced {
     title: String,
 }
 
+/// The text of an earlier try of the same answer: as far as it is said again it is not shown again.
+enum Before<'a> {
+    /// Said again up to this byte.
+    Same { text: &'a str, upto: usize },
+    /// All of it was said again, or the answer is another one.
+    Past,
+}
+
 struct Receiver<'a> {
     run: &'a Run,
     message: MessageId,
+    entries: Vec<Entry>,
+    before: Before<'a>,
+    /// All text of this try.
+    text: String,
     open: Option<Open>,
     /// By the provider's slot.
     announced: BTreeMap<usize, Announced>,
@@ -56,102 +74,149 @@ struct Receiver<'a> {
 }
 
 impl Reply {
-    /// Sends the request and takes the answer in, up to its end or to the end of the turn.
-    pub(super) async fn receive(run: &Run, message: MessageId, request: ModelRequest) -> Result<Self, StoreError> {
-        let mut receiver =
-            Receiver { run, message, open: None, announced: BTreeMap::new(), calls: Vec::new(), usage: None };
-        let end = receiver.stream(request).await?;
-        receiver.close_part().await?;
+    /// Sends the request and takes the answer in, up to its end or to the end of the turn. `before` is what the client has of the same answer.
+    pub(super) async fn receive(run: &Run, message: MessageId, request: ModelRequest, before: &str) -> Self {
+        let mut receiver = Receiver {
+            run,
+            message,
+            entries: Vec::new(),
+            before: Before::Same { text: before, upto: 0 },
+            text: String::new(),
+            open: None,
+            announced: BTreeMap::new(),
+            calls: Vec::new(),
+            usage: None,
+        };
+        let end = receiver.stream(request).await;
+        if matches!(end, ReplyEnd::Finished(_)) {
+            receiver.settle().await;
+        }
+        receiver.close_part();
         let cut = matches!(end, ReplyEnd::Finished(Finish::Length));
         for (_, announced) in std::mem::take(&mut receiver.announced) {
             if cut {
                 // So that its result can tell the model what happened to it.
-                receiver.store_call(announced.id, None, announced.name, announced.arguments, true).await?;
+                receiver.keep_call(announced.id, None, announced.name, announced.arguments, true).await;
             } else {
                 receiver.withdraw(announced).await;
             }
         }
-        Ok(Self { calls: receiver.calls, usage: receiver.usage, end })
+        let shown = match receiver.before {
+            Before::Same { text, upto } if upto < text.len() => text.to_owned(),
+            Before::Same { .. } | Before::Past => receiver.text,
+        };
+        Self { entries: receiver.entries, shown, calls: receiver.calls, usage: receiver.usage, end }
+    }
+
+    /// For a reply that is not gone on with: its calls will never have a result.
+    pub(super) fn withdraw_calls(&mut self) {
+        self.calls.clear();
+        self.entries.retain(|entry| !matches!(entry, Entry::ToolCall { .. }));
     }
 }
 
 impl Receiver<'_> {
-    async fn stream(&mut self, request: ModelRequest) -> Result<ReplyEnd, StoreError> {
+    async fn stream(&mut self, request: ModelRequest) -> ReplyEnd {
         let cancel = &self.run.cancel;
         if cancel.is_cancelled() {
-            return Ok(ReplyEnd::Cancelled);
+            return ReplyEnd::Cancelled;
         }
         let mut stream = self.run.context.ports.model.stream(request);
         loop {
             let event = tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ok(ReplyEnd::Cancelled),
+                () = cancel.cancelled() => return ReplyEnd::Cancelled,
                 event = stream.next() => event,
             };
             match event {
-                Some(Ok(ModelEvent::Finish(reason))) => return Ok(ReplyEnd::Finished(reason)),
-                Some(Ok(event)) => self.take(event).await?,
-                Some(Err(error)) => return Ok(ReplyEnd::Failed(error.message)),
+                Some(Ok(ModelEvent::Finish(reason))) => return ReplyEnd::Finished(reason),
+                Some(Ok(event)) => self.take(event).await,
+                Some(Err(error)) => return ReplyEnd::Failed(error),
                 // What came decides.
-                None => return Ok(ReplyEnd::Finished(Finish::Stop)),
+                None => return ReplyEnd::Finished(Finish::Stop),
             }
         }
     }
 
-    async fn take(&mut self, event: ModelEvent) -> Result<(), StoreError> {
+    async fn take(&mut self, event: ModelEvent) {
         match event {
             ModelEvent::Text(delta) => self.text(delta).await,
             ModelEvent::Reasoning { text, signature } => self.reasoning(text, signature).await,
-            ModelEvent::CallProgress { slot, name, arguments } => {
-                self.progress(slot, name, arguments).await;
-                Ok(())
-            }
+            ModelEvent::CallProgress { slot, name, arguments } => self.progress(slot, name, arguments).await,
             ModelEvent::Call { provider_id, name, arguments } => {
-                self.close_part().await?;
+                self.close_part();
                 let known = self.claim(&name);
                 let is_new = known.is_none();
                 let id = known.map_or_else(|| CallId::next(&*self.run.context.ports.ids), |announced| announced.id);
-                self.store_call(id, provider_id, name, arguments, !is_new).await
+                self.keep_call(id, provider_id, name, arguments, !is_new).await;
             }
-            ModelEvent::Usage(usage) => {
-                self.usage = Some(usage);
-                Ok(())
-            }
-            ModelEvent::Finish(_) => Ok(()),
+            ModelEvent::Usage(usage) => self.usage = Some(usage),
+            ModelEvent::Finish(_) => {}
         }
     }
 
-    async fn text(&mut self, delta: String) -> Result<(), StoreError> {
+    async fn text(&mut self, delta: String) {
         if delta.is_empty() {
-            return Ok(());
+            return;
         }
         match &mut self.open {
             Some(Open::Text(text)) => text.push_str(&delta),
             _ => {
-                self.close_part().await?;
+                self.close_part();
                 self.open = Some(Open::Text(delta.clone()));
             }
         }
-        self.run.context.emit(SessionEvent::Text { message: self.message.clone(), delta }).await;
-        Ok(())
+        self.text.push_str(&delta);
+        self.show(delta).await;
     }
 
-    async fn reasoning(&mut self, delta: String, signed: Option<String>) -> Result<(), StoreError> {
+    /// Only what the client does not have yet; all of it, with a word before it, where it is something else.
+    async fn show(&mut self, delta: String) {
+        let Before::Same { text, upto } = self.before else {
+            return self.tell(delta).await;
+        };
+        let rest = &text[upto..];
+        if rest.starts_with(&delta) {
+            self.before = Before::Same { text, upto: upto + delta.len() };
+        } else if let Some(new) = delta.strip_prefix(rest) {
+            self.before = Before::Past;
+            self.tell(new.to_owned()).await;
+        } else {
+            self.before = Before::Past;
+            self.tell(format!("{ANEW}{}", self.text)).await;
+        }
+    }
+
+    /// The answer is whole: where it is shorter than what was shown of it, it is another one.
+    async fn settle(&mut self) {
+        if let Before::Same { text, upto } = self.before
+            && upto < text.len()
+            && !self.text.is_empty()
+        {
+            self.before = Before::Past;
+            self.tell(format!("{ANEW}{}", self.text)).await;
+        }
+    }
+
+    async fn tell(&self, delta: String) {
+        self.run.context.emit(SessionEvent::Text { message: self.message.clone(), delta }).await;
+    }
+
+    async fn reasoning(&mut self, delta: String, signed: Option<String>) {
         match &mut self.open {
-            // A signature covers what came before it: text after it is another part.
-            Some(Open::Reasoning { text, signature }) if signature.is_none() || delta.is_empty() => {
+            // A signature covers what came before it: what comes after it is another part.
+            Some(Open::Reasoning { text, signature }) if signature.is_none() => {
                 text.push_str(&delta);
-                *signature = signed.or(signature.take());
+                *signature = signed;
             }
             _ => {
-                self.close_part().await?;
+                self.close_part();
                 self.open = Some(Open::Reasoning { text: delta.clone(), signature: signed });
             }
         }
         if !delta.is_empty() {
             self.run.context.emit(SessionEvent::Reasoning { message: self.message.clone(), delta }).await;
         }
-        Ok(())
     }
 
     /// Announces the call at its first sign, and tells of it again when its title has changed.
@@ -188,14 +253,14 @@ impl Receiver<'_> {
         self.announced.remove(&slot)
     }
 
-    async fn store_call(
+    async fn keep_call(
         &mut self,
         id: CallId,
         provider_id: Option<String>,
         name: String,
         arguments: String,
         is_announced: bool,
-    ) -> Result<(), StoreError> {
+    ) {
         let context = &self.run.context;
         let input = parse_arguments(&arguments);
         let entry = Entry::ToolCall {
@@ -205,13 +270,12 @@ impl Receiver<'_> {
             name: name.clone(),
             input: input.clone(),
         };
-        context.journal.append(vec![entry]).await?;
+        self.entries.push(entry);
         let title = context.registry.title(&name, &input, &context.facts);
         let view = self.view(&id, &name, title, input);
         let event = if is_announced { SessionEvent::ToolCallUpdate(view) } else { SessionEvent::ToolCall(view) };
         context.emit(event).await;
         self.calls.push(Call { id, name, arguments });
-        Ok(())
     }
 
     /// A call of which only a beginning came: it is not stored, and the client must not show it for ever.
@@ -236,16 +300,16 @@ impl Receiver<'_> {
         }
     }
 
-    async fn close_part(&mut self) -> Result<(), StoreError> {
+    fn close_part(&mut self) {
         let message = self.message.clone();
         let part = || PartId::next(&*self.run.context.ports.ids);
-        let entry = match self.open.take() {
-            Some(Open::Text(text)) => Entry::Text { message, part: part(), text },
-            Some(Open::Reasoning { text, signature }) => Entry::Reasoning { message, part: part(), text, signature },
-            None => return Ok(()),
-        };
-        self.run.context.journal.append(vec![entry]).await?;
-        Ok(())
+        self.entries.extend(match self.open.take() {
+            Some(Open::Text(text)) => Some(Entry::Text { message, part: part(), text }),
+            Some(Open::Reasoning { text, signature }) => {
+                Some(Entry::Reasoning { message, part: part(), text, signature })
+            }
+            None => None,
+        });
     }
 }
 

@@ -155,6 +155,7 @@ fn model(provider: &str, name: &str) -> ConfiguredModel {
         headers: Default::default(),
         header_timeout: Duration::from_secs(60),
         chunk_timeout: Duration::from_secs(60),
+        max_retries: 5,
     };
     ConfiguredModel {
         model: reference(provider, name),
@@ -163,6 +164,7 @@ fn model(provider: &str, name: &str) -> ConfiguredModel {
         provider: Arc::new(settings),
         settings: ModelSettings { context: Some(1000), ..ModelSettings::default() },
         takes_temperature: true,
+        prices: None,
     }
 }
 

@@ -54,7 +54,7 @@ async fn r10_3_c81_faults_of_the_provider_are_told_and_cost_one_turn() {
         replies.extend([reply, Reply::text("fine")]);
         texts.push(text);
     }
-    let (model, editor, session) = start(replies.into_iter().collect::<Vec<_>>()).await;
+    let (model, editor, session) = start_with(replies, json!({ "maxRetries": 0 }), json!({})).await;
     for (n, text) in texts.into_iter().enumerate() {
         let prompt = prompt_params(&session, "go");
         let message = editor.request("session/prompt", prompt).await.expect_err(&format!("fault {n}")).message;
@@ -70,7 +70,7 @@ async fn r10_3_nobody_listens_and_silence_have_texts_of_their_own() {
     let gate = Gate::new();
     let (model, editor, session) = start_with(
         [Reply::text("begun").then_wait(&gate), Reply::text("fine")],
-        json!({ "headerTimeout": 2000, "chunkTimeout": 300 }),
+        json!({ "headerTimeout": 2000, "chunkTimeout": 300, "maxRetries": 0 }),
         json!({}),
     )
     .await;
@@ -84,7 +84,8 @@ async fn r10_3_nobody_listens_and_silence_have_texts_of_their_own() {
 
     let closed = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let home = Home::new();
-    home.use_model(&format!("http://{}/v1", closed.local_addr().unwrap()));
+    let address = format!("http://{}/v1", closed.local_addr().unwrap());
+    home.use_model_with(&address, json!({ "maxRetries": 0 }), json!({}));
     drop(closed);
     let (editor, session) = open(home).await;
     let prompt = prompt_params(&session, "go");

@@ -3,7 +3,7 @@
 use copydesk_engine::ports::ModelEvent;
 use serde_json::Value;
 
-use super::surrogates;
+use crate::providers::surrogates;
 
 #[derive(Debug, Default)]
 pub(super) struct Calls {

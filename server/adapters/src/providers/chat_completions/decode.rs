@@ -8,8 +8,8 @@ use copydesk_engine::ports::ModelEvent;
 use serde_json::Value;
 
 use super::calls::Calls;
-use super::surrogates;
-use crate::providers::failure::{self, ProviderError};
+use crate::providers::answer::{self, DecodeError};
+use crate::providers::{failure, surrogates};
 
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
@@ -25,19 +25,10 @@ pub(crate) struct Decoder {
     done: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum DecodeError {
-    /// The provider reports an error in place of an answer.
-    Provider(ProviderError),
-    /// No JSON object, or none that an answer consists of; the data, cut.
-    Malformed(String),
-    /// The stream ended, and what came is not whole.
-    EndedEarly,
-}
+impl answer::Decoder for Decoder {
+    const PROTOCOL: &'static str = "Chat Completions";
 
-impl Decoder {
-    /// One event's data, or the whole body of an answer that is no stream.
-    pub(crate) fn data(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError> {
+    fn data(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError> {
         let data = data.trim();
         if self.done || data.is_empty() {
             return Ok(Vec::new());
@@ -46,9 +37,9 @@ impl Decoder {
             self.done = true;
             return Ok(Vec::new());
         }
-        let chunk = surrogates::parse(data).map_err(|_| malformed(data))?;
+        let chunk = surrogates::parse(data).map_err(|_| DecodeError::malformed(data))?;
         if !chunk.is_object() {
-            return Err(malformed(data));
+            return Err(DecodeError::malformed(data));
         }
         if let Some(error) = failure::provider_error(&chunk) {
             return Err(DecodeError::Provider(error));
@@ -63,18 +54,15 @@ impl Decoder {
         }
     }
 
-    /// Nothing more will be read: the provider has said so.
-    pub(crate) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.done
     }
 
-    /// The provider has said why it stopped; at most usage follows.
-    pub(crate) fn is_finished(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.done || self.reason.is_some()
     }
 
-    /// The stream is over, by its own word or because it ended.
-    pub(crate) fn end(&mut self) -> Result<Vec<ModelEvent>, DecodeError> {
+    fn end(&mut self) -> Result<Vec<ModelEvent>, DecodeError> {
         let anything = self.content || !self.calls.is_empty();
         let whole = match &self.reason {
             Some(_) => true,
@@ -94,7 +82,9 @@ impl Decoder {
         events.push(ModelEvent::Finish(finish(self.reason.as_deref(), has_calls)));
         Ok(events)
     }
+}
 
+impl Decoder {
     fn choice(&mut self, choice: &Value) -> Result<Vec<ModelEvent>, DecodeError> {
         if let Some(error) = failure::provider_error(choice) {
             return Err(DecodeError::Provider(error));
@@ -176,6 +166,7 @@ fn find_usage(chunk: &Value, choice: Option<&Value>) -> Option<Usage> {
         output: count(&["/completion_tokens"]),
         reasoning: count(&["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]),
         cache_read: count(&["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"]),
+        cache_write: count(&["/prompt_tokens_details/cache_write_tokens", "/cache_creation_input_tokens"]),
     })
 }
 
@@ -194,10 +185,6 @@ fn finish(reason: Option<&str>, has_calls: bool) -> Finish {
 
 fn reasoning_event(text: String) -> ModelEvent {
     ModelEvent::Reasoning { text, signature: None }
-}
-
-fn malformed(data: &str) -> DecodeError {
-    DecodeError::Malformed(failure::quote(&data.chars().take(200).collect::<String>()))
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 use serde_json::json;
 
 use super::*;
+use crate::providers::answer::Decoder as _;
+use crate::providers::failure::ProviderError;
 
 fn run(data: &[&str]) -> Result<Vec<ModelEvent>, DecodeError> {
     let mut decoder = Decoder::default();
@@ -107,7 +109,7 @@ fn c77_usage_is_counted_once_wherever_it_stands() {
         json!({"prompt_tokens": prompt, "completion_tokens": completion, "prompt_tokens_details": {"cached_tokens": 3},
                "completion_tokens_details": {"reasoning_tokens": 2}})
     };
-    let expected = vec![Usage { input: 10, output: 5, reasoning: 2, cache_read: 3 }];
+    let expected = vec![Usage { input: 10, output: 5, reasoning: 2, cache_read: 3, cache_write: 0 }];
     let text = delta(json!({"content": "a"}));
     let stop = finish_with("stop");
     let chunk = |choices: Value, usage: Value| json!({"choices": choices, "usage": usage}).to_string();
@@ -402,7 +404,7 @@ fn c81_an_answer_that_is_no_stream() {
             text: "Hi".to_owned(),
             reasoning: "Hm".to_owned(),
             calls: vec![("a".to_owned(), "list".to_owned(), "{}".to_owned())],
-            usages: vec![Usage { input: 1, output: 2, reasoning: 0, cache_read: 0 }],
+            usages: vec![Usage { input: 1, output: 2, reasoning: 0, cache_read: 0, cache_write: 0 }],
             finish: Some(Finish::ToolCalls),
         }
     );

@@ -4,6 +4,8 @@
 use copydesk_engine::ports::{AssistantBlock, ModelMessage, ModelRequest, ToolSpec};
 use serde_json::{Map, Value, json};
 
+use crate::providers::names;
+
 /// What options cannot replace.
 const OURS: [&str; 4] = ["model", "messages", "tools", "stream"];
 
@@ -162,7 +164,7 @@ fn assistant(blocks: &[AssistantBlock], dialect: &Dialect) -> Option<Value> {
             AssistantBlock::Call { id, name, input } => calls.push(json!({
                 "id": call_id(id, dialect.call_ids),
                 "type": "function",
-                "function": {"name": function_name(name), "arguments": arguments(input)},
+                "function": {"name": names::function_name(name), "arguments": names::input(input).to_string()},
             })),
         }
     }
@@ -184,45 +186,12 @@ fn assistant(blocks: &[AssistantBlock], dialect: &Dialect) -> Option<Value> {
     Some(Value::Object(message))
 }
 
-/// Providers take nothing but a JSON object here, whatever the model once sent.
-fn arguments(input: &Value) -> String {
-    match input {
-        Value::Object(_) => input.to_string(),
-        Value::Null => "{}".to_owned(),
-        other => json!({"value": other}).to_string(),
-    }
-}
-
-/// What a model once called may be no name that providers take back: `[A-Za-z0-9_-]`, 1 to 64.
-fn function_name(name: &str) -> String {
-    let usual = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
-    let name: String = name.chars().take(64).map(usual).collect();
-    if name.is_empty() { "invalid".to_owned() } else { name }
-}
-
 /// The same id for the same id, in call and result.
 fn call_id(id: &str, style: CallIds) -> String {
-    let usual = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     match style {
-        CallIds::Usual if (1..=40).contains(&id.len()) && id.bytes().all(usual) => id.to_owned(),
-        CallIds::Usual => format!("call_{}", nine(id)),
-        CallIds::Nine => nine(id),
+        CallIds::Usual => names::call_id(id),
+        CallIds::Nine => names::nine(id),
     }
-}
-
-/// Nine of 62 characters hold 53 bits of the hash (FNV-1a, 64 bits): enough to keep the calls of a session apart.
-fn nine(id: &str) -> String {
-    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let mut hash = id
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    (0..9)
-        .map(|_| {
-            let digit = DIGITS[(hash % 62) as usize];
-            hash /= 62;
-            char::from(digit)
-        })
-        .collect()
 }
 
 #[cfg(test)]

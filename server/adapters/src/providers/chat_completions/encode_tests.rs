@@ -21,6 +21,7 @@ fn request(model: &str, messages: Vec<ModelMessage>) -> ModelRequest {
             headers: Default::default(),
             header_timeout: Duration::from_secs(5),
             chunk_timeout: Duration::from_secs(5),
+            max_retries: 5,
         }),
         settings: ModelSettings::default(),
         system: "Be brief.".to_owned(),

@@ -1,0 +1,156 @@
+//! The answer to one request, whatever the wire protocol: bytes in, events of the engine out, and the limits in between. Decides when an answer is over; what
+//! its pieces mean is the decoder's.
+
+use std::time::Duration;
+
+use copydesk_engine::ports::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use reqwest::Url;
+use tokio::time::{Instant, timeout};
+
+use super::exchange::{self, Auth, Events};
+use super::failure::{self, ProviderError};
+use super::http::Http;
+
+/// How long usage is waited for once the provider has said why it stopped: some neither say that they are done nor close.
+const AFTER_FINISH: Duration = Duration::from_secs(5);
+
+/// A pure state machine out of the data of an answer. It has no transport and no clock.
+pub(super) trait Decoder: Default + Send + 'static {
+    /// For people, e.g. `Chat Completions`.
+    const PROTOCOL: &'static str;
+
+    /// One event's data, or the whole body of an answer that is no stream.
+    fn data(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError>;
+
+    /// Nothing more will be read: the provider has said so.
+    fn is_done(&self) -> bool;
+
+    /// The provider has said why it stopped; at most usage follows.
+    fn is_finished(&self) -> bool;
+
+    /// The stream is over, by its own word or because it ended.
+    fn end(&mut self) -> Result<Vec<ModelEvent>, DecodeError>;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum DecodeError {
+    /// The provider reports an error in place of an answer.
+    Provider(ProviderError),
+    /// No JSON object, or none that an answer consists of; the data, cut.
+    Malformed(String),
+    /// The stream ended, and what came is not whole.
+    EndedEarly,
+}
+
+impl DecodeError {
+    pub(super) fn malformed(data: &str) -> Self {
+        Self::Malformed(failure::quote(&data.chars().take(200).collect::<String>()))
+    }
+}
+
+/// What is sent, ready for the wire.
+pub(super) struct Outgoing {
+    pub(super) url: Url,
+    pub(super) auth: Auth,
+    pub(super) body: String,
+}
+
+/// `outgoing` is made of the request as it is; messages and tools are not kept.
+pub(super) fn stream<D: Decoder>(
+    http: Http,
+    request: ModelRequest,
+    outgoing: impl FnOnce(&ModelRequest) -> Result<Outgoing, ModelError> + Send + 'static,
+) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+    stream::once(open::<D>(http, request, outgoing))
+        .map_ok(|reply| stream::try_unfold(Some(reply), step).map_ok(|batch| stream::iter(batch).map(Ok)).try_flatten())
+        .try_flatten()
+        .boxed()
+}
+
+struct Reply<D> {
+    /// Without its messages and tools, which are sent.
+    request: ModelRequest,
+    url: String,
+    events: Events,
+    decoder: D,
+    /// Some of the answer was read.
+    begun: bool,
+    /// When something of the answer came last; comments, pings and empty pieces are nothing of it (C83).
+    progress: Instant,
+}
+
+async fn open<D: Decoder>(
+    http: Http,
+    mut request: ModelRequest,
+    outgoing: impl FnOnce(&ModelRequest) -> Result<Outgoing, ModelError>,
+) -> Result<Reply<D>, ModelError> {
+    let Outgoing { url, auth, body } = outgoing(&request)?;
+    request.messages = Vec::new();
+    request.tools = Vec::new();
+    let events = exchange::post(&http, &request, &url, auth, body).await?;
+    let url = exchange::shown(&url);
+    Ok(Reply { url, events, decoder: D::default(), begun: false, progress: Instant::now(), request })
+}
+
+/// The next events, and the reply while there is more to come of it.
+async fn step<D: Decoder>(reply: Option<Reply<D>>) -> Result<Option<(Vec<ModelEvent>, Option<Reply<D>>)>, ModelError> {
+    let Some(mut reply) = reply else { return Ok(None) };
+    loop {
+        if reply.decoder.is_done() {
+            return Ok(Some((reply.end()?, None)));
+        }
+        let patience = reply.request.provider.chunk_timeout;
+        let patience = if reply.decoder.is_finished() { patience.min(AFTER_FINISH) } else { patience };
+        let left = patience.saturating_sub(reply.progress.elapsed());
+        match timeout(left, reply.events.next()).await {
+            Ok(Some(Ok(data))) => {
+                let was_finished = reply.decoder.is_finished();
+                let events = reply.decoder.data(&data).map_err(|error| reply.error(error))?;
+                reply.begun = true;
+                if !events.is_empty() || reply.decoder.is_finished() != was_finished {
+                    reply.progress = Instant::now();
+                }
+                if !events.is_empty() {
+                    return Ok(Some((events, Some(reply))));
+                }
+            }
+            Ok(None) => return Ok(Some((reply.end()?, None))),
+            Ok(Some(Err(_))) | Err(_) if reply.decoder.is_finished() => return Ok(Some((reply.end()?, None))),
+            Ok(Some(Err(error))) => return Err(error),
+            Err(_) => return Err(exchange::silent(&reply.request, &reply.url)),
+        }
+    }
+}
+
+impl<D: Decoder> Reply<D> {
+    fn end(&mut self) -> Result<Vec<ModelEvent>, ModelError> {
+        self.decoder.end().map_err(|error| self.error(error))
+    }
+
+    fn error(&self, error: DecodeError) -> ModelError {
+        let provider = &self.request.provider.id;
+        let (kind, text) = match error {
+            DecodeError::Provider(body) => return failure::told(&self.request, &self.url, &body),
+            // In the middle of an answer it is damage; at its beginning somebody else answers.
+            DecodeError::Malformed(data) if self.begun => {
+                (ModelErrorKind::Broken, format!("A piece of the answer of {provider} is damaged: {data}."))
+            }
+            DecodeError::Malformed(data) => (
+                ModelErrorKind::Protocol,
+                format!(
+                    "{provider} sent what is no answer of {}: {data}. Check that {} is the right address.",
+                    D::PROTOCOL,
+                    self.url
+                ),
+            ),
+            DecodeError::EndedEarly => (
+                ModelErrorKind::Broken,
+                format!(
+                    "The stream ended early: the answer of {provider} broke off before it was whole. If it keeps happening, look at the server's log."
+                ),
+            ),
+        };
+        failure::error(&self.request, kind, text)
+    }
+}

@@ -1,0 +1,54 @@
+//! A server of one answer on a loopback port, for tests of what goes over the wire.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// No test waits longer for what must come.
+pub(super) const LIMIT: Duration = Duration::from_secs(20);
+
+/// Takes one connection, reads its request, and lets `answer` write. Gives the base URL and the request's bytes.
+pub(super) async fn serve<F, Fut>(answer: F) -> (String, JoinHandle<String>)
+where
+    F: FnOnce(TcpStream) -> Fut + Send + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}/v1", listener.local_addr().unwrap());
+    let served = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let request = read_request(&mut stream).await;
+        answer(stream).await;
+        request
+    });
+    (base, served)
+}
+
+pub(super) async fn read_request(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    loop {
+        stream.read_buf(&mut bytes).await.unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        if body.len() == length.parse::<usize>().unwrap() {
+            return text.into_owned();
+        }
+    }
+}
+
+/// The whole answer, ended by closing.
+pub(super) async fn serve_text(answer: impl Into<String>) -> (String, JoinHandle<String>) {
+    let answer = answer.into();
+    serve(|mut stream| async move { stream.write_all(answer.as_bytes()).await.unwrap() }).await
+}
+
+pub(super) fn ok(content_type: &str, body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\nconnection: close\r\n\r\n{body}")
+}

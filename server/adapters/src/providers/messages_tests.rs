@@ -1,0 +1,186 @@
+//! Whole answers over a real loopback connection.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_engine::message::{Finish, Usage};
+use copydesk_engine::ports::{ModelErrorKind, ModelMessage, ModelSettings, ProviderSettings, WireProtocol};
+use futures::TryStreamExt;
+use tokio::io::AsyncWriteExt;
+use tokio::time::timeout;
+
+use super::*;
+use crate::providers::loopback::{LIMIT, ok, serve, serve_text};
+
+fn request(base: &str) -> ModelRequest {
+    ModelRequest {
+        model: "anthropic/claude-sonnet-4-5".parse().unwrap(),
+        provider: Arc::new(ProviderSettings {
+            id: "anthropic".to_owned(),
+            wire: WireProtocol::Messages,
+            base_url: base.to_owned(),
+            key: Some("sk-ant-secret\n".to_owned()),
+            headers: [("X-Team".to_owned(), "desk".to_owned())].into(),
+            header_timeout: LIMIT,
+            chunk_timeout: LIMIT,
+            max_retries: 5,
+        }),
+        settings: ModelSettings::default(),
+        system: "Be brief.".to_owned(),
+        messages: vec![ModelMessage::User("Hello".to_owned())],
+        tools: Vec::new(),
+    }
+}
+
+async fn ask(request: ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
+    timeout(LIMIT, stream(Http::default(), request).try_collect()).await.expect("an end in time")
+}
+
+const PLAIN: &str = r#"event: message_start
+data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"stop_reason":null,"usage":{"input_tokens":7,"output_tokens":1}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+event: ping
+data: {"type":"ping"}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Grüß Gott"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":2}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+"#;
+
+fn expected() -> Vec<ModelEvent> {
+    vec![
+        ModelEvent::Text("Grüß Gott".to_owned()),
+        ModelEvent::Usage(Usage { input: 7, output: 2, ..Usage::default() }),
+        ModelEvent::Finish(Finish::Stop),
+    ]
+}
+
+#[tokio::test]
+async fn what_is_sent() {
+    let (base, served) = serve_text(ok("text/event-stream", PLAIN)).await;
+    assert_eq!(ask(request(&base)).await, Ok(expected()));
+    let sent = served.await.unwrap();
+    let (head, body) = sent.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("POST /v1/messages HTTP/1.1\r\n"), "{head}");
+    for line in ["x-api-key: sk-ant-secret", "anthropic-version: 2023-06-01", "x-team: desk"] {
+        assert!(head.lines().any(|sent| sent == line), "{line} in {head}");
+    }
+    assert!(!head.contains("authorization") && !head.contains("anthropic-beta"), "{head}");
+    assert!(body.contains(r#""model":"claude-sonnet-4-5""#), "{body}");
+}
+
+#[tokio::test]
+async fn headers_that_are_configured_replace_those_of_the_protocol() {
+    let (base, served) = serve_text(ok("text/event-stream", PLAIN)).await;
+    let mut request = request(&base);
+    let headers = [("Anthropic-Version".to_owned(), "2024-01-01".to_owned())];
+    Arc::get_mut(&mut request.provider).unwrap().headers = headers.into();
+    assert_eq!(ask(request).await, Ok(expected()));
+    let sent = served.await.unwrap();
+    assert!(sent.contains("anthropic-version: 2024-01-01") && !sent.contains("2023-06-01"), "{sent}");
+}
+
+#[tokio::test]
+async fn c81_the_same_text_in_every_shape() {
+    let shapes = [
+        format!(": ping\n\n{}", PLAIN.replace("\n\n", "\n\n: ping\n\n:\n\n")),
+        PLAIN.replace('\n', "\r\n"),
+        PLAIN.replace("data: ", "data:"),
+        PLAIN.replace("data: {", "id: 7\nretry: 3\ndata: {\ndata: "),
+        PLAIN.lines().filter(|line| !line.starts_with("event:")).map(|line| format!("{line}\n")).collect(),
+        PLAIN.replace("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n", ""),
+        PLAIN.trim_end().to_owned(),
+        format!("\u{feff}{PLAIN}"),
+    ];
+    for shape in shapes {
+        let (base, _served) = serve_text(ok("text/event-stream", &shape)).await;
+        assert_eq!(ask(request(&base)).await, Ok(expected()), "{shape}");
+    }
+}
+
+#[tokio::test]
+async fn r14_1_a_byte_a_packet() {
+    let (base, _served) = serve(|mut stream| async move {
+        for byte in ok("text/event-stream", PLAIN).as_bytes() {
+            stream.write_all(&[*byte]).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(ask(request(&base)).await, Ok(expected()));
+}
+
+#[tokio::test]
+async fn c81_an_answer_that_ignores_stream() {
+    let whole = r#"{"type":"message","role":"assistant","content":[{"type":"text","text":"Grüß Gott"}],"stop_reason":"end_turn","usage":{"input_tokens":7,"output_tokens":2}}"#;
+    let (base, _served) = serve_text(ok("application/json", whole)).await;
+    assert_eq!(ask(request(&base)).await, Ok(expected()));
+}
+
+#[tokio::test]
+async fn r14_4_a_stream_cut_short_is_an_error() {
+    for until in ["event: content_block_stop", "event: message_delta"] {
+        let (base, _served) = serve_text(ok("text/event-stream", PLAIN.split(until).next().unwrap())).await;
+        assert_eq!(ask(request(&base)).await.unwrap_err().kind, ModelErrorKind::Broken);
+    }
+}
+
+#[tokio::test]
+async fn r10_3_errors_by_their_type() {
+    let error = |kind: &str| format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"So, sk-ant-secret"}}}}"#);
+    let overloaded = ModelErrorKind::Overloaded { retry_after: None };
+    for (kind, expected) in [
+        ("overloaded_error", overloaded.clone()),
+        ("api_error", overloaded),
+        ("rate_limit_error", ModelErrorKind::RateLimited { retry_after: None }),
+        ("authentication_error", ModelErrorKind::Auth),
+        ("billing_error", ModelErrorKind::Invalid),
+        ("request_too_large", ModelErrorKind::ContextOverflow),
+        ("timeout_error", ModelErrorKind::TimedOut),
+        ("news", ModelErrorKind::Broken),
+    ] {
+        // In the middle of a stream, and in place of one.
+        let begun = PLAIN.split("event: content_block_stop").next().unwrap();
+        let body = format!("{begun}event: error\ndata: {}\n\n", error(kind));
+        let (base, _served) = serve_text(ok("text/event-stream", &body)).await;
+        let told = ask(request(&base)).await.unwrap_err();
+        assert_eq!(told.kind, expected, "{kind}");
+        assert!(told.message.contains("So, [secret]"), "{told}");
+    }
+    let body = error("overloaded_error");
+    let answer = format!("HTTP/1.1 529 Overloaded\r\nretry-after: 3\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let (base, _served) = serve_text(answer).await;
+    let kind = ask(request(&base)).await.unwrap_err().kind;
+    assert_eq!(kind, ModelErrorKind::Overloaded { retry_after: Some(Duration::from_secs(3)) });
+}
+
+#[tokio::test]
+async fn c83_pings_do_not_keep_an_answer_alive() {
+    let (base, served) = serve(|mut stream| async move {
+        let head = ok("text/event-stream", PLAIN.split("event: content_block_stop").next().unwrap());
+        stream.write_all(head.as_bytes()).await.unwrap();
+        while stream.write_all(b"event: ping\ndata: {\"type\":\"ping\"}\n\n: comment\n\n").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    let mut request = request(&base);
+    Arc::get_mut(&mut request.provider).unwrap().chunk_timeout = Duration::from_millis(200);
+    let error = ask(request).await.unwrap_err();
+    assert!(error.kind == ModelErrorKind::TimedOut && error.message.contains("chunkTimeout"), "{error}");
+    timeout(LIMIT, served).await.expect("the connection is closed").unwrap();
+}
