@@ -8,6 +8,8 @@ mod acp;
 mod acp_clients;
 #[path = "all/acp_files.rs"]
 mod acp_files;
+#[path = "all/auth.rs"]
+mod auth;
 #[path = "all/cost.rs"]
 mod cost;
 #[path = "all/demo.rs"]

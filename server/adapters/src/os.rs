@@ -1,5 +1,6 @@
 //! The operating system: disk, searches, surroundings, commands. Unix alone; what only Linux offers stands in files of its own.
 
+pub mod auth_file;
 mod capture;
 pub mod disk;
 pub mod environment;

@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::auth::AuthCommand;
 use crate::commands::config::ConfigCommand;
 use crate::commands::doctor::Doctor;
 use crate::commands::schema::Schema;
@@ -21,6 +22,11 @@ pub enum Command {
     Acp,
     /// Run one prompt in this folder and show its turn; what standard input holds, where it is no terminal, is given as context
     Run(Run),
+    /// Keep the keys of providers in a file that only you can read
+    Auth {
+        #[command(subcommand)]
+        command: AuthCommand,
+    },
     /// Check what Copydesk needs and finds on this machine; exit code 1 where something must be mended
     Doctor(Doctor),
     /// Look into the configuration of the current folder

@@ -1,5 +1,6 @@
 //! Subcommands for looking after an installation: each reads, prints and ends. None opens a session or talks to a model.
 
+pub mod auth;
 pub mod config;
 pub mod doctor;
 pub mod logs;

@@ -35,6 +35,9 @@ fn main() -> ExitCode {
         Command::Serve => runtime.block_on(run_lsp()),
         Command::Acp => runtime.block_on(run_acp()),
         Command::Run(run) => runtime.block_on(terminal::run(run, Adapters::of_process().into_services())),
+        Command::Auth { command } => {
+            runtime.block_on(look_after(async |at, out| commands::auth::run(&command, at, out)))
+        }
         Command::Doctor(doctor) => runtime.block_on(look_after(async |at, out| doctor.run(at, out).await)),
         Command::Config { command } => {
             runtime.block_on(look_after(async |at, out| commands::config::run(command, at, out).await))

@@ -10,7 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use copydesk_engine::ids::Millis;
 use copydesk_engine::ports::{Clock, Environment, Folders, Ids, Secrets};
 use copydesk_workspace::path::AbsPath;
-use serde::Deserialize;
+
+use super::auth_file::AuthFile;
 
 /// Environment variables as a value, so that nothing else looks at the process.
 #[derive(Debug, Clone, Default)]
@@ -85,54 +86,24 @@ impl Environment for OsEnvironment {
     }
 }
 
-/// Keys from variables and from `auth.json` in the data folder, which has opencode's shape: `{"<provider>": {"type": "api", "key": "…"}}`.
+/// Keys from variables and from stored ones.
 #[derive(Debug, Clone)]
 pub struct OsSecrets {
     variables: Variables,
-    file: AbsPath,
+    file: AuthFile,
 }
 
 impl OsSecrets {
     pub fn new(variables: Variables, data: &AbsPath) -> Self {
-        Self { variables, file: data.join("auth.json") }
+        Self { variables, file: AuthFile::in_folder(data) }
     }
 
-    /// `None` with a warning in the log where the file cannot be trusted or read. The log never gets its text.
+    /// `None` with a warning in the log where the file cannot be trusted or read.
     fn stored(&self, provider: &str) -> Option<String> {
-        let path = self.file.as_path();
-        let mode = match std::fs::metadata(path) {
-            Ok(metadata) => metadata.mode() & 0o7777,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            Err(error) => {
-                tracing::warn!(path = %self.file, %error, "stored keys cannot be read");
-                return None;
-            }
-        };
-        if mode & 0o077 != 0 {
-            tracing::warn!(
-                path = %self.file,
-                mode = format!("{mode:o}"),
-                "stored keys are not used, since other users can reach them; run `chmod 600` on the file"
-            );
-            return None;
-        }
-        let bytes = match std::fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                tracing::warn!(path = %self.file, %error, "stored keys cannot be read");
-                return None;
-            }
-        };
-        // Entries of other kinds (sign-ins) have other fields; each is read alone, so that one that is odd spoils no other.
-        let entries: BTreeMap<String, serde_json::Value> = match serde_json::from_slice(&bytes) {
-            Ok(entries) => entries,
-            Err(error) => {
-                tracing::warn!(path = %self.file, line = error.line(), column = error.column(), "stored keys are not valid JSON");
-                return None;
-            }
-        };
-        let StoredKey::Api { key } = StoredKey::deserialize(entries.get(provider)?).ok()?;
-        usable(&key)
+        self.file.key(provider).unwrap_or_else(|error| {
+            tracing::warn!(%error, "stored keys are not used");
+            None
+        })
     }
 }
 
@@ -140,12 +111,6 @@ impl Secrets for OsSecrets {
     fn key(&self, provider: &str, names: &[String]) -> Option<String> {
         names.iter().find_map(|name| usable(self.variables.get(name)?.to_str()?)).or_else(|| self.stored(provider))
     }
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum StoredKey {
-    Api { key: String },
 }
 
 /// Keys are often stored with a line's end behind them, which no header may carry.

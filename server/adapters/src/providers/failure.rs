@@ -62,13 +62,13 @@ fn classify(
             ModelErrorKind::Auth,
             if request.provider.key.is_some() {
                 format!(
-                    "{provider} refuses the API key. Check it: `provider.{provider}.options.apiKey` in the configuration, or \
-                     the variable that it is taken from."
+                    "{provider} refuses the API key. Check where it comes from: `provider.{provider}.options.apiKey` in the configuration, \
+                     a variable, or `copydesk auth list`."
                 )
             } else {
                 format!(
-                    "{provider} wants an API key and none is set. Set `provider.{provider}.options.apiKey` in the \
-                     configuration, e.g. to \"{{env:NAME_OF_A_VARIABLE}}\"."
+                    "{provider} wants an API key and none is set. Store one with `copydesk auth login {provider}`, or set \
+                     `provider.{provider}.options.apiKey` in the configuration, e.g. to \"{{env:NAME_OF_A_VARIABLE}}\"."
                 )
             },
         ),
