@@ -94,7 +94,7 @@ fn r10_3_texts_say_what_to_do_next() {
         classified(503, "<html><head><title>503 Service\nUnavailable</title></head><body>long</body></html>").message;
     insta::assert_snapshot!(text, @r#"local is overloaded or out of order just now. Try again in a moment. It says (status 503): a web page, "503 Service Unavailable""#);
     let text = classified(401, "").message;
-    insta::assert_snapshot!(text, @"local refuses the API key. Check it: `provider.local.options.apiKey` in the configuration, or the variable that it is taken from. (status 401)");
+    insta::assert_snapshot!(text, @"local refuses the API key. Check where it comes from: `provider.local.options.apiKey` in the configuration, a variable, or `copydesk auth list`. (status 401)");
     let text = classified(422, r#"{"detail":[{"loc":["body","top_k"],"msg":"extra"}]}"#).message;
     insta::assert_snapshot!(text, @r#"local refuses the request for qwen3. Check the model's options in the configuration. It says (status 422): [{"loc":["body","top_k"],"msg":"extra"}]"#);
 }

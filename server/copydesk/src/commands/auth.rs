@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use copydesk_adapters::os::auth_file::{AuthError, AuthFile};
-use copydesk_engine::ports::Environment;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use super::Surroundings;

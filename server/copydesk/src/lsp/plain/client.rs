@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use copydesk_engine::event::SessionEvent;
+use copydesk_engine::event::{SessionEvent, Severity};
 use copydesk_engine::ids::SessionId;
 use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client, OptionKind};
 use serde_json::{Value, json};
@@ -27,6 +27,9 @@ impl Client for PlainClient {
     fn update(&self, _session: SessionId, event: SessionEvent) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             match event {
+                SessionEvent::Retry(retry) => {
+                    Messages(self.state.clone()).show(Severity::Warning, &retry.to_string()).await;
+                }
                 SessionEvent::Notice { severity, text } => Messages(self.state.clone()).show(severity, &text).await,
                 event => self.scribe.event(event).await,
             }

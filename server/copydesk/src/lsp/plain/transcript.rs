@@ -38,6 +38,7 @@ pub(super) fn event(event: &SessionEvent) -> Option<String> {
         | SessionEvent::ToolCall(_)
         | SessionEvent::Usage { .. }
         | SessionEvent::Notice { .. }
+        | SessionEvent::Retry(_)
         | SessionEvent::Chosen { .. }
         | SessionEvent::TurnEnded(_) => None,
     }
