@@ -58,6 +58,7 @@ impl Transcript {
             },
             SessionEvent::Plan(todos) => Some(Piece::Lines(todos.iter().map(|todo| self.todo(todo)).collect())),
             SessionEvent::Notice { severity, text } => Some(Piece::Aside(self.notice(*severity, text))),
+            SessionEvent::Retry(retry) => Some(Piece::Aside(self.notice(Severity::Warning, &retry.to_string()))),
             SessionEvent::User { .. }
             | SessionEvent::Reasoning { .. }
             | SessionEvent::ToolCall(_)
