@@ -12,6 +12,8 @@ mod documents;
 mod end;
 #[path = "turns/models.rs"]
 mod models;
+#[path = "turns/searches.rs"]
+mod searches;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
