@@ -182,8 +182,13 @@ pub struct Usage {
     pub output: u64,
     pub reasoning: u64,
     pub cache_read: u64,
-    #[serde(default)]
+    /// Left out where it is none, as in rows of format 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_write: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Why a step ended.
