@@ -68,7 +68,7 @@ impl Handler for Script {
 }
 
 fn root() -> AbsPath {
-    AbsPath::new("/work/app").unwrap()
+    AbsPath::new("/code/app").unwrap()
 }
 
 fn file(name: &str, text: &str) -> Text {

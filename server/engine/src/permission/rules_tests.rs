@@ -13,9 +13,9 @@ fn path(text: &str) -> AbsPath {
 
 fn facts() -> Facts {
     Facts {
-        folder: path("/work/app"),
-        roots: vec![path("/work/app")],
-        worktree: path("/work/app"),
+        folder: path("/code/app"),
+        roots: vec![path("/code/app")],
+        worktree: path("/code/app"),
         ambiguous: Vec::new(),
         platform: "linux",
         temp: path("/tmp/copydesk"),
@@ -198,7 +198,7 @@ fn any_rules() -> impl Strategy<Value = Ruleset> {
     let origin = prop_oneof![
         Just(Origin::Default),
         Just(Origin::Guard { agent: "plan".to_owned() }),
-        Just(Origin::Project { file: path("/work/app/opencode.json"), line: None }),
+        Just(Origin::Project { file: path("/code/app/opencode.json"), line: None }),
         Just(Origin::Variable { name: "X".to_owned() })
     ];
     let rule = ("(edit|bash|\\*|e\\*)", "[ab*?]{0,3}", any_verdict(), origin)
