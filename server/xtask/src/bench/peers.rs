@@ -52,6 +52,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         if floor.is_none() {
             floor = Some((server.raw_turns(0, TURNS)?, server.raw_turns(10, TURNS)?));
         }
+        eprintln!("measuring {}", peer.name);
         table.push((peer.name, measure(peer, &files)));
     }
     let (one_floor, ten_floor) = floor.ok_or("no peer was measured")?;

@@ -24,7 +24,7 @@ impl Server {
         std::fs::write(&script, fixtures(peer.dialect, files).to_string()).map_err(|error| error.to_string())?;
         let child = Command::new("node")
             .arg(root.join("target/tools/peers/aimock/node_modules/@copilotkit/aimock/dist/cli.js"))
-            .args(["-p", &PORT.to_string(), "--log-level", "error", "-f"])
+            .args(["-p", &PORT.to_string(), "--log-level", "silent", "-f"])
             .arg(&script)
             .env("AIMOCK_STRICT_TURN_INDEX", "1")
             .stdout(Stdio::null())
@@ -114,6 +114,13 @@ fn request(messages: &Value) -> Result<(), String> {
     stream.set_nodelay(true).map_err(|error| error.to_string())?;
     stream.write_all(format!("{head}{body}").as_bytes()).map_err(|error| error.to_string())?;
     let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).map_err(|error| error.to_string())?;
+    let mut piece = [0; 4096];
+    // The server keeps the connection whatever it is asked: the answer ends with the empty chunk.
+    while !answer.ends_with(b"\r\n0\r\n\r\n") {
+        match stream.read(&mut piece).map_err(|error| error.to_string())? {
+            0 => break,
+            count => answer.extend_from_slice(&piece[..count]),
+        }
+    }
     if answer.starts_with(b"HTTP/1.1 200") { Ok(()) } else { Err(String::from_utf8_lossy(&answer).into_owned()) }
 }
