@@ -3,6 +3,7 @@
 mod defaults;
 mod paths;
 mod rules;
+pub mod shell;
 mod wildcard;
 
 pub use defaults::{agent_rules, base_rules, spill_rule};

@@ -1,0 +1,99 @@
+//! What a bash text would do, as far as its words tell: the commands that it runs, the files that it touches, and what is not understood. Pure: nothing is
+//! looked up on a disk and nothing is decided here; rules are held against the result by the runner.
+
+use std::ops::Range;
+
+use copydesk_workspace::path::AbsPath;
+
+/// Where a command starts.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    pub folder: &'a AbsPath,
+    pub home: &'a AbsPath,
+}
+
+/// What a text would do. Whatever runs is in `commands`, or lies in a part that `unknown` names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Analysis {
+    /// Every simple command that would run, each to be judged alone (R8.1), in the order of the text.
+    pub commands: Vec<SimpleCommand>,
+    /// Files that redirects and operands of programs touch (R8.3).
+    pub files: Vec<FileUse>,
+    /// Parts that words alone do not tell. Always asked (R8.2).
+    pub unknown: Vec<Unknown>,
+}
+
+/// One program, builtin or function with its words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SimpleCommand {
+    /// Bytes of the whole text; where the command stands in a string that is run, those of the outermost word.
+    pub span: Range<usize>,
+    /// What rules are held against (R9.2): the words joined by single blanks, without assignments and harmless redirects, the program's name without quotes
+    /// and backslashes.
+    pub pattern: String,
+    /// Further spellings under which it may be denied or asked, never allowed: the base name of a program given by its path, the words with all quotes
+    /// removed, an assignment that matters with the words behind it.
+    pub aliases: Vec<String>,
+    /// What "always" offers: `git log *`. `None` where that would be too wide; then only the exact command is offered.
+    pub prefix: Option<String>,
+    pub effect: Effect,
+}
+
+/// What is known of a command beside its words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Effect {
+    /// Proven by test to change nothing, to reach no network and to run nothing else.
+    pub reads_only: bool,
+    /// May reach the network.
+    pub network: bool,
+    /// What would be lost that nothing else holds (R5.5), in words for the user: "uncommitted changes of tracked files".
+    pub loses: Option<&'static str>,
+    /// Why words do not tell what runs: a script, an interpreter, what a repository configures.
+    pub runs_unseen: Option<String>,
+    /// Whether `Analysis::files` tells all that it touches.
+    pub is_file_work: bool,
+}
+
+/// A file that a command reads or writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileUse {
+    /// Bytes of the whole text.
+    pub span: Range<usize>,
+    /// The program, or `redirect`.
+    pub by: String,
+    pub access: FileAccess,
+    pub place: Place,
+}
+
+/// In order of strictness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileAccess {
+    Read,
+    Write,
+}
+
+/// Where a file stands, by the words alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Not resolved through links. A folder stands for all below it.
+    File(AbsPath),
+    /// What bash finds for `pattern` below `base`: `*`, `?`, `[…]`, with `/` between components.
+    Glob { base: AbsPath, pattern: String },
+    /// The word as written.
+    Unknown(String),
+}
+
+/// A part that is not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// Bytes of the whole text.
+    pub span: Range<usize>,
+    /// For the user: "a program named by a variable".
+    pub reason: String,
+}
+
+/// What `text` would do when bash runs it in `at.folder`. Never fails: what is not understood is in `unknown`.
+pub fn analyse(text: &str, _at: Surroundings<'_>) -> Analysis {
+    let unknown = Unknown { span: 0..text.len(), reason: "a command".to_owned() };
+    Analysis { unknown: vec![unknown], ..Analysis::default() }
+}
