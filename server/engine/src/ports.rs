@@ -30,7 +30,10 @@ pub use model::{
 pub use search::{
     FileGlob, Found, LineHit, LinePattern, MayOpen, Search, SearchError, SearchLimits, SearchStop, SearchTree, Skipped,
 };
-pub use shell::{CapturedOutput, CommandEnd, Shell, ShellCommand, ShellError, ShellOutcome};
+pub use shell::{
+    CapturedOutput, CommandEnd, Confinement, SandboxPolicy, SandboxSupport, Shell, ShellCommand, ShellError,
+    ShellOutcome,
+};
 pub use store::{Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
 
 /// A future that a port hands out, boxed so that ports can be trait objects.

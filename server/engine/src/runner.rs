@@ -26,7 +26,7 @@ use crate::event::{SessionEvent, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
 use crate::message::{SeenFile, ToolResult, ToolStatus, TurnEnd};
 use crate::output;
-use crate::ports::{Connection, Ports, Preview};
+use crate::ports::{Confinement, Connection, Ports, Preview};
 use crate::prompt::{FolderInstructions, KnownInstructions};
 use crate::registry::{INVALID, Registry};
 use crate::search::{GrantedRoot, GrantedSearch};
@@ -366,6 +366,7 @@ impl Runner {
             progress,
             label: format!("{} {call}", self.deps.session),
             hidden_vars: self.deps.config.key_variables.clone(),
+            confinement: Confinement::None,
         }
     }
 

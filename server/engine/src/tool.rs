@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::message::{FileDiff, SeenFile, Todo};
-use crate::ports::{BoxFuture, Diagnostics, Ids, Preview, Shell};
+use crate::ports::{BoxFuture, Confinement, Diagnostics, Ids, Preview, Shell};
 use crate::prompt::FolderInstructions;
 use crate::runner::Seen;
 use crate::search::GrantedSearch;
@@ -112,6 +112,8 @@ pub enum Access {
     Command {
         text: String,
         folder: AbsPath,
+        /// Whether it would run outside of the sandbox, where there is one.
+        unconfined: bool,
     },
     /// The files of these folders, or of one file; `pattern` is what rules of the tool's name are held against. Each file is judged like a `read` of it,
     /// and left out where that would be denied or asked.
@@ -145,6 +147,8 @@ pub struct ToolContext {
     pub label: String,
     /// Variables that children must not see.
     pub hidden_vars: Vec<String>,
+    /// Of commands, unless one was granted to run outside of it.
+    pub confinement: Confinement,
 }
 
 /// The session's list of things to do.

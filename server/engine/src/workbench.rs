@@ -24,7 +24,7 @@ use crate::overlay::Overlay;
 use crate::permission::{Origin, Rule, Verdict, agent_rules, base_rules};
 use crate::ports::{
     BoxFuture, CapturedOutput, CommandEnd, Connection, Diagnostics, DiagnosticsReport, DiagnosticsTarget, Files, Ports,
-    Shell, ShellCommand, ShellError, ShellOutcome,
+    SandboxSupport, Shell, ShellCommand, ShellError, ShellOutcome,
 };
 use crate::prompt::KnownInstructions;
 use crate::registry::Registry;
@@ -85,6 +85,10 @@ impl Shell for BenchShell {
             }
             Ok(job.map_or_else(|| printed(&text), |job| job(&self.disk)))
         })
+    }
+
+    fn sandbox(&self) -> SandboxSupport {
+        SandboxSupport::Missing { reason: "commands of this test are not run".to_owned() }
     }
 }
 

@@ -8,7 +8,9 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use copydesk_engine::ports::{BoxFuture, CapturedOutput, CommandEnd, Shell, ShellCommand, ShellError, ShellOutcome};
+use copydesk_engine::ports::{
+    BoxFuture, CapturedOutput, CommandEnd, SandboxSupport, Shell, ShellCommand, ShellError, ShellOutcome,
+};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
@@ -165,6 +167,10 @@ impl Shell for OsShell {
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>> {
         Box::pin(self.run(command, output, cancel))
+    }
+
+    fn sandbox(&self) -> SandboxSupport {
+        SandboxSupport::Missing { reason: "commands are not confined".to_owned() }
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use copydesk_engine::ports::Confinement;
 use copydesk_workspace::path::AbsPath;
 
 use super::*;
@@ -37,6 +38,7 @@ impl Fixture {
             timeout: LONG,
             overflow: AbsPath::new(self.path("overflow")).unwrap(),
             hidden_vars: Vec::new(),
+            confinement: Confinement::None,
         }
     }
 

@@ -17,6 +17,9 @@ pub trait Shell: Send + Sync {
         output: mpsc::Sender<String>,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>>;
+
+    /// What the system holds a confined command to.
+    fn sandbox(&self) -> SandboxSupport;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +32,40 @@ pub struct ShellCommand {
     pub overflow: AbsPath,
     /// Names of variables that children must not see, e.g. keys of providers.
     pub hidden_vars: Vec<String>,
+    pub confinement: Confinement,
+}
+
+/// What a command is held to by the system, whatever its words were.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Confinement {
+    /// It has all rights of the user.
+    #[default]
+    None,
+    /// A command that cannot be held to it is not run.
+    Sandbox(SandboxPolicy),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxPolicy {
+    /// Only these, with all below them, can be changed; `/dev/null` and its like too.
+    pub writable: Vec<AbsPath>,
+    /// Neither these nor anything below them can be read; they win over `writable`. What does not exist is passed over.
+    pub unreadable: Vec<AbsPath>,
+    pub network: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SandboxSupport {
+    /// `by` names the system's means with their versions, `gaps` what they do not hold here.
+    Enforced { by: String, gaps: Vec<String> },
+    /// Why there is none.
+    Missing { reason: String },
+}
+
+impl SandboxSupport {
+    pub fn is_enforced(&self) -> bool {
+        matches!(self, Self::Enforced { .. })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,13 +105,15 @@ pub enum ShellError {
     NoBash,
     #[error("the command could not be started: {0}")]
     Spawn(String),
+    #[error("the sandbox could not be set up: {0}; `copydesk doctor` says what holds on this machine")]
+    Sandbox(String),
 }
 
 impl ShellError {
     pub fn retry(&self) -> bool {
         match self {
             Self::Spawn(_) => true,
-            Self::NoFolder(_) | Self::NoBash => false,
+            Self::NoFolder(_) | Self::NoBash | Self::Sandbox(_) => false,
         }
     }
 }

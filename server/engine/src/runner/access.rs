@@ -91,7 +91,7 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
                 granted.push(Granted { real: real.clone(), write: true });
                 resolved.paths.push((path, real));
             }
-            Access::Command { text, folder } => {
+            Access::Command { text, folder, unconfined: _ } => {
                 let real = deps.ports.files.real_path(folder.clone()).await?;
                 resolved.needs.extend(places.outside(deps, &folder, &real).await);
                 resolved.needs.push(command(text));

@@ -17,7 +17,8 @@ use crate::message::Entry;
 use crate::ports::{
     ApplyRequest, BoxFuture, CapturedOutput, Clock, CommandEnd, Diagnostics, DiagnosticsReport, DiagnosticsTarget,
     Editor, EditorError, Elsewhere, Environment, FileChange, Files, Folders, Ids, Lease, ListedSession, ReloadReport,
-    Secrets, SessionMeta, Shell, ShellCommand, ShellError, ShellOutcome, Store, StoreError, StoredPage, Unsaved,
+    SandboxSupport, Secrets, SessionMeta, Shell, ShellCommand, ShellError, ShellOutcome, Store, StoreError, StoredPage,
+    Unsaved,
 };
 
 /// `Files` straight on a disk, e.g. one in memory; nothing blocks there.
@@ -311,6 +312,10 @@ impl Shell for FakeShell {
             let output = CapturedOutput { head: format!("{text}\n"), ..CapturedOutput::default() };
             Ok(ShellOutcome { end, output, survivors: 0 })
         })
+    }
+
+    fn sandbox(&self) -> SandboxSupport {
+        SandboxSupport::Missing { reason: "commands of this test are not run".to_owned() }
     }
 }
 

@@ -68,7 +68,7 @@ impl Tool for Bash {
         if input.command.trim().is_empty() {
             return Err(ToolError::Tell("`command` is empty; nothing was run".to_owned()));
         }
-        Ok(vec![Access::Command { text: input.command.clone(), folder: folder(input, facts)? }])
+        Ok(vec![Access::Command { text: input.command.clone(), folder: folder(input, facts)?, unconfined: false }])
     }
 
     async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Command>, ToolError> {
@@ -101,6 +101,7 @@ impl Tool for Bash {
             timeout,
             overflow: output::spill_path(&ctx.facts, &*ctx.ids),
             hidden_vars: ctx.hidden_vars.clone(),
+            confinement: ctx.confinement.clone(),
         };
         let ran = ctx.shell.run(run, ctx.progress.0.clone(), ctx.cancel.clone()).await;
         let outcome = ran.map_err(|error| ToolError::Tell(format!("{error}. Nothing was run.")))?;
