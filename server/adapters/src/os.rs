@@ -6,6 +6,7 @@ pub mod disk;
 pub mod environment;
 pub mod files;
 mod folder;
+pub mod kept_file;
 pub(crate) mod process_tree;
 pub mod search;
 pub mod shell;

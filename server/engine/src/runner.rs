@@ -26,6 +26,7 @@ use crate::event::{SessionEvent, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
 use crate::message::{SeenFile, ToolResult, ToolStatus, TurnEnd};
 use crate::output;
+use crate::permission::Mode;
 use crate::ports::{Confinement, Connection, Ports, Preview};
 use crate::prompt::{FolderInstructions, KnownInstructions};
 use crate::registry::{INVALID, Registry};
@@ -77,6 +78,16 @@ pub struct RunnerDeps {
     pub todos: Arc<dyn Todos>,
     /// Of the turn.
     pub cancel: CancellationToken,
+}
+
+impl RunnerDeps {
+    /// The mode of permission in force: without a sandbox that is enforced, `Auto` is `Workspace`.
+    pub(crate) fn mode(&self) -> Mode {
+        match self.grants.mode() {
+            Mode::Auto if !self.ports.shell.sandbox().is_enforced() => Mode::Workspace,
+            chosen => chosen,
+        }
+    }
 }
 
 /// How often a call is prepared because the text under it moved.

@@ -2,19 +2,19 @@
 //! kinds are kept as they are. No key is ever part of an error or a log line.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use copydesk_workspace::path::AbsPath;
 use serde_json::{Map, Value, json};
+
+use super::kept_file::{KeptFile, KeptFileError};
 
 /// Entries by provider.
 type Entries = Map<String, Value>;
 
 #[derive(Debug, Clone)]
 pub struct AuthFile {
-    path: PathBuf,
+    file: KeptFile,
 }
 
 /// One entry as it may be shown.
@@ -27,12 +27,8 @@ pub struct StoredKey {
 
 #[derive(Debug, thiserror::Error)]
 pub enum AuthError {
-    #[error("{path} cannot be {doing}: {cause}.")]
-    Io { path: PathBuf, doing: &'static str, cause: std::io::Error },
-    #[error(
-        "{path} is not valid JSON (line {line}, column {column}); nothing was changed. Correct it or move it away, and try again."
-    )]
-    Malformed { path: PathBuf, line: usize, column: usize },
+    #[error(transparent)]
+    File(KeptFileError),
     #[error(
         "Other users can reach {path} (mode {mode:o}), so its keys are not used. Run `chmod 600` on it, and replace the keys if somebody may have read them."
     )]
@@ -44,16 +40,16 @@ pub enum AuthError {
 impl AuthFile {
     /// In our data folder.
     pub fn in_folder(data: &AbsPath) -> Self {
-        Self { path: data.join("auth.json").as_path().to_owned() }
+        Self::at(data.join("auth.json").as_path())
     }
 
     /// Another program's, to import from.
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { file: KeptFile::at(path) }
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     /// The key of a provider, if one is stored.
@@ -81,92 +77,55 @@ impl AuthFile {
         if key.is_empty() || key.chars().any(char::is_control) {
             return Err(AuthError::NoKey);
         }
-        let mut entries = self.read_for_writing()?;
-        entries.insert(provider.to_owned(), json!({"type": "api", "key": key}));
-        self.write(&entries)
+        self.change(|entries| {
+            entries.insert(provider.to_owned(), json!({"type": "api", "key": key}));
+            Some(())
+        })?;
+        Ok(())
     }
 
     /// False where nothing was stored.
     pub fn remove(&self, provider: &str) -> Result<bool, AuthError> {
-        let mut entries = self.read_for_writing()?;
-        if entries.shift_remove(provider).is_none() {
-            return Ok(false);
-        }
-        self.write(&entries)?;
-        Ok(true)
+        Ok(self.change(|entries| entries.shift_remove(provider))?.is_some())
     }
 
     /// Takes over the keys of another file for providers that have none here; returns whose.
     pub fn import(&self, from: &Self) -> Result<Vec<String>, AuthError> {
         let found = from.read()?;
-        let mut entries = self.read_for_writing()?;
-        let mut taken = Vec::new();
-        for (provider, entry) in found {
-            let provider = provider.trim_end_matches('/');
-            if let Some(key) = api_key(&entry)
-                && !entries.contains_key(provider)
-            {
-                entries.insert(provider.to_owned(), json!({"type": "api", "key": key}));
-                taken.push(provider.to_owned());
+        let taken = self.change(|entries| {
+            let mut taken = Vec::new();
+            for (provider, entry) in found {
+                let provider = provider.trim_end_matches('/');
+                if let Some(key) = api_key(&entry)
+                    && !entries.contains_key(provider)
+                {
+                    entries.insert(provider.to_owned(), json!({"type": "api", "key": key}));
+                    taken.push(provider.to_owned());
+                }
             }
-        }
-        if !taken.is_empty() {
-            self.write(&entries)?;
-        }
-        Ok(taken)
+            (!taken.is_empty()).then_some(taken)
+        })?;
+        Ok(taken.unwrap_or_default())
     }
 
     /// No file is no entries.
     fn read(&self) -> Result<Entries, AuthError> {
-        match std::fs::metadata(&self.path) {
-            Ok(found) if found.mode() & 0o077 != 0 => {
-                return Err(AuthError::Exposed { path: self.path.clone(), mode: found.mode() & 0o7777 });
-            }
-            Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Entries::new()),
-            Err(cause) => return Err(self.io("read", cause)),
+        Ok(self.file.read()?)
+    }
+
+    /// A file that others could read gets its right mode first.
+    fn change<R>(&self, change: impl FnOnce(&mut Entries) -> Option<R>) -> Result<Option<R>, AuthError> {
+        self.file.close_to_others()?;
+        Ok(self.file.change(change)?)
+    }
+}
+
+impl From<KeptFileError> for AuthError {
+    fn from(error: KeptFileError) -> Self {
+        match error {
+            KeptFileError::Exposed { path, mode } => Self::Exposed { path, mode },
+            other @ (KeptFileError::Io { .. } | KeptFileError::Malformed { .. }) => Self::File(other),
         }
-        self.parse()
-    }
-
-    /// A file that others could read is written anew with its right mode.
-    fn read_for_writing(&self) -> Result<Entries, AuthError> {
-        if self.path.exists() { self.parse() } else { Ok(Entries::new()) }
-    }
-
-    fn parse(&self) -> Result<Entries, AuthError> {
-        let bytes = std::fs::read(&self.path).map_err(|cause| self.io("read", cause))?;
-        serde_json::from_slice(&bytes).map_err(|error| AuthError::Malformed {
-            path: self.path.clone(),
-            line: error.line(),
-            column: error.column(),
-        })
-    }
-
-    /// Beside it, flushed, then in its place: nobody sees half of it, and nobody else ever reads it.
-    fn write(&self, entries: &Entries) -> Result<(), AuthError> {
-        let io = |cause| self.io("written", cause);
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
-        std::fs::create_dir_all(folder).map_err(io)?;
-        let text = format!("{}\n", serde_json::to_string_pretty(entries).map_err(|error| io(error.into()))?);
-        let beside = folder.join(format!(".auth.json.{}", std::process::id()));
-        let written = (|| {
-            let mut file =
-                std::fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-            file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&beside, &self.path)
-        })();
-        written.map_err(|cause| {
-            // What cannot be removed either is overwritten by the next try.
-            let _ = std::fs::remove_file(&beside);
-            io(cause)
-        })
-    }
-
-    fn io(&self, doing: &'static str, cause: std::io::Error) -> AuthError {
-        AuthError::Io { path: self.path.clone(), doing, cause }
     }
 }
 

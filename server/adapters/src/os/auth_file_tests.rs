@@ -1,5 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
 use super::*;
 
 fn file() -> (tempfile::TempDir, AuthFile) {
@@ -62,7 +64,10 @@ fn a_file_that_is_broken_or_open_to_others_is_said_and_not_lost() {
     std::fs::write(file.path(), r#"{"openai": {"type": "api", "key": "sk-0123456789abcdef"},"#).unwrap();
     std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o600)).unwrap();
     let error = file.store("anthropic", "key").unwrap_err();
-    assert!(matches!(error, AuthError::Malformed { .. }) && !error.to_string().contains("sk-"), "{error}");
+    assert!(
+        matches!(error, AuthError::File(KeptFileError::Malformed { .. })) && !error.to_string().contains("sk-"),
+        "{error}"
+    );
     assert!(std::fs::read_to_string(file.path()).unwrap().contains("sk-0123456789abcdef"));
 
     std::fs::write(file.path(), r#"{"openai": {"type": "api", "key": "sk-0123456789abcdef"}}"#).unwrap();

@@ -7,7 +7,7 @@ use super::RunnerDeps;
 use super::grants::Grant;
 use super::search::granted_root;
 use crate::escape::escaped_line;
-use crate::permission::path_pattern;
+use crate::permission::{is_sensitive, path_pattern};
 use crate::search::GrantedRoot;
 use crate::tool::{Access, Facts};
 use crate::view::{Granted, Scope};
@@ -30,8 +30,11 @@ pub(super) struct Need {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Subject {
     Read,
-    /// Of the document with this key.
-    Edit(DocKey),
+    Edit {
+        key: DocKey,
+        /// Inside of the workspace, and nothing that runs code or holds secrets: what a mode may free (R9.3).
+        is_plain: bool,
+    },
     Folder(String),
     Command(String),
     /// With whatever pattern.
@@ -56,7 +59,7 @@ impl Need {
         match &self.subject {
             Subject::Folder(folder) => vec![Grant::Under { permission: permission.clone(), folder: folder.clone() }],
             Subject::Search => vec![Grant::All { permission: permission.clone() }],
-            Subject::Read | Subject::Edit(_) | Subject::Command(_) | Subject::Session => self
+            Subject::Read | Subject::Edit { .. } | Subject::Command(_) | Subject::Session => self
                 .values
                 .iter()
                 .map(|value| Grant::Exact { permission: permission.clone(), value: value.clone() })
@@ -201,8 +204,11 @@ impl<'a> Places<'a> {
         }
         let mut aliases = vec![path.to_string(), real.to_string()];
         aliases.dedup();
-        let subject =
-            if permission == "edit" { Subject::Edit(DocKey::from_real_path(real.clone())) } else { Subject::Read };
+        let subject = if permission == "edit" {
+            Subject::Edit { key: DocKey::from_real_path(real.clone()), is_plain: self.is_plain(path, real) }
+        } else {
+            Subject::Read
+        };
         Need {
             permission: permission.to_owned(),
             values,
@@ -211,6 +217,12 @@ impl<'a> Places<'a> {
             what: format!("{permission} {shown}"),
             always: format!("{permission} {shown}"),
         }
+    }
+
+    /// Under both of its names.
+    fn is_plain(&self, path: &AbsPath, real: &AbsPath) -> bool {
+        let root = self.folders[..self.inside].iter().find(|(_, folder)| real.starts_with(folder));
+        root.is_some_and(|(name, folder)| !is_sensitive(path, name) && !is_sensitive(real, folder))
     }
 
     /// Where the target is in no folder of the workspace.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::RunnerDeps;
 use super::access::{Need, Subject};
-use crate::permission::{self, Decision, Rule, Verdict};
+use crate::permission::{self, Decision, Mode, Rule, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decided {
@@ -36,7 +36,9 @@ fn by_rules(deps: &RunnerDeps, need: &Need) -> Decision {
     let rules = &deps.agent.rules;
     let by_alias: Cow<'_, [Rule]> = match &need.subject {
         // Other patterns are relative, and meant for the relative names.
-        Subject::Read | Subject::Edit(_) => rules.iter().filter(|rule| is_absolute(&rule.pattern)).cloned().collect(),
+        Subject::Read | Subject::Edit { .. } => {
+            rules.iter().filter(|rule| is_absolute(&rule.pattern)).cloned().collect()
+        }
         Subject::Folder(_) | Subject::Command(_) | Subject::Search | Subject::Session => rules.into(),
     };
     let denied = need
@@ -58,9 +60,10 @@ pub(super) fn is_absolute(pattern: &str) -> bool {
 fn reservation(deps: &RunnerDeps, need: &Need, decision: &Decision) -> Option<String> {
     match &need.subject {
         Subject::Read | Subject::Folder(_) | Subject::Search | Subject::Session => None,
-        Subject::Edit(key) => {
+        Subject::Edit { key, is_plain } => {
             let editor = &deps.connection.editor;
-            let is_free = editor.edits_are_free() && deps.connection.overlay.get(key).is_some();
+            let is_shown = editor.edits_are_free() && deps.connection.overlay.get(key).is_some();
+            let is_free = is_shown || *is_plain && deps.mode() >= Mode::Workspace;
             let text = "edits that the editor cannot show and take back are asked unless a rule of yours allows them";
             (!is_free && !decision.is_allowed_by_user()).then(|| text.to_owned())
         }

@@ -1,16 +1,17 @@
 //! What the user has allowed for good, in the memory of one session. Exact: an answer never covers more than its label said.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::permission::{Origin, Rule, Verdict};
+use crate::permission::{Mode, Origin, Rule, Verdict};
 
 /// Shared by all turns of a session.
 pub struct Grants {
     grants: Mutex<BTreeSet<Grant>>,
-    /// Counts grants: asks that wait look again when it moves.
+    mode: Mutex<Mode>,
+    /// Counts grants and choices of a mode: asks that wait look again when it moves.
     changed: watch::Sender<u64>,
 }
 
@@ -26,13 +27,24 @@ pub(super) enum Grant {
 
 impl Default for Grants {
     fn default() -> Self {
-        Self { grants: Mutex::default(), changed: watch::Sender::new(0) }
+        Self { grants: Mutex::default(), mode: Mutex::default(), changed: watch::Sender::new(0) }
     }
 }
 
 impl Grants {
     pub(super) fn add(&self, grants: impl IntoIterator<Item = Grant>) {
         self.lock().extend(grants);
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    /// As chosen, whatever the system can enforce.
+    pub fn mode(&self) -> Mode {
+        *self.mode.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// In force for every decision from now on.
+    pub fn set_mode(&self, mode: Mode) {
+        *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
         self.changed.send_modify(|count| *count += 1);
     }
 
@@ -59,6 +71,6 @@ impl Grants {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<Grant>> {
-        self.grants.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
