@@ -25,6 +25,7 @@ use copydesk_workspace::path::AbsPath;
 use crate::agent::{self, Agent};
 use crate::cost::Prices;
 use crate::message::ModelRef;
+use crate::permission::Guards;
 use crate::ports::{LanguageServers, ModelSettings, ProviderSettings};
 
 pub use load::{load, survey};
@@ -52,6 +53,8 @@ pub struct Config {
     pub log_level: Option<tracing::Level>,
     /// opencode's `experimental.continue_loop_on_deny`.
     pub continue_on_reject: bool,
+    /// From the user's files alone.
+    pub guards: Guards,
     /// From the user's files alone.
     pub language_servers: LanguageServers,
     /// Shown to the user when a session opens.
@@ -111,6 +114,7 @@ impl Default for Config {
             max_output_bytes: 51_200,
             log_level: None,
             continue_on_reject: false,
+            guards: Guards::default(),
             language_servers: LanguageServers::default(),
             problems: Vec::new(),
             key_variables: Vec::new(),

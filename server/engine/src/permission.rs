@@ -1,6 +1,7 @@
 //! Permission as a pure function: rules, agent, grants and the access asked for give allow, ask or deny, with the rule that decided. Asks nobody.
 
 mod defaults;
+mod guard;
 mod mode;
 mod paths;
 mod rules;
@@ -9,6 +10,7 @@ pub mod shell;
 mod wildcard;
 
 pub use defaults::{agent_rules, base_rules, spill_rule};
+pub use guard::{Guard, Guards};
 pub use mode::Mode;
 pub use paths::path_pattern;
 pub use rules::{Decision, Origin, Rule, RulesFor, Ruleset, Verdict, decide, is_hidden, permission_of};

@@ -366,7 +366,7 @@ async fn the_plan_agent_cannot_edit() {
     bench.put("/w/a", "one\n");
     bench.open("/w/a", 1, "one\n");
     let text = bench.failed("write", json!({"filePath": "a", "content": "x"})).await;
-    assert!(text.contains("denied by rule edit \"*\": deny (built into agent plan"), "{text}");
+    assert!(text.contains("denied by rule edit \"*\": deny (guard plan, "), "{text}");
     assert_eq!(bench.text("/w/a"), "one\n");
 }
 

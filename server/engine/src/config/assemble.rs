@@ -13,7 +13,7 @@ use super::rules::{Author, rules};
 use super::{Config, Problem};
 use crate::agent::{self, Agent, AgentMode};
 use crate::message::ModelRef;
-use crate::permission::spill_rule;
+use crate::permission::{Guards, spill_rule};
 use crate::ports::Secrets;
 use crate::tool::Facts;
 
@@ -40,7 +40,8 @@ pub(super) fn assemble(
     let all: RawConfig = decode(&mut trees.all, &mut problems);
 
     let found = providers(&all, &trees.all, &user, &project, secrets, &mut problems);
-    let agents = agents(&all, &user, &trees, facts, home, &mut problems);
+    let guards: Guards = (&user.guards).into();
+    let agents = agents(&all, &user, &guards, &trees, facts, home, &mut problems);
     let mut config = Config {
         agents,
         providers: found.providers,
@@ -48,6 +49,7 @@ pub(super) fn assemble(
         key_variables: found.key_variables,
         instructions: all.instructions,
         log_level: user.log_level.map(log_level),
+        guards,
         continue_on_reject: all.experimental.continue_loop_on_deny.unwrap_or(false),
         language_servers: all.lsp.into(),
         ..Config::default()
@@ -83,6 +85,7 @@ pub(super) fn assemble(
 fn agents(
     all: &RawConfig,
     user: &RawConfig,
+    guards: &Guards,
     trees: &Trees,
     facts: &Facts,
     home: &AbsPath,
@@ -98,6 +101,7 @@ fn agents(
         agent.rules.extend(rules(trees.user.at(&own), Author::User, home));
         agent.rules.extend(rules(trees.project.at(&own), Author::Project, home));
         agent.rules.extend(spill_rule(facts, &agent.rules));
+        agent.rules.retain(|rule| guards.keep(rule));
         agent
     };
     let unconfigured = RawAgent::default();

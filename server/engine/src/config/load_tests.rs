@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::cost::{Prices, Rates};
-use crate::permission::{Verdict, decide, is_hidden};
+use crate::permission::{Guards, Verdict, decide, is_hidden};
 use crate::ports::{LanguageServer, LanguageServers, WireProtocol};
 use crate::testing::{
     DiskFiles, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSearch, FakeSecrets, FakeShell, MemoryStore,
@@ -564,6 +564,28 @@ fn c65_hostile_project_config_is_ignored_and_named() {
     check_verdict(&config, "build", "read", ".env", Verdict::Ask);
     check_verdict(&config, "build", "bash", "rm x", Verdict::Deny);
     check_verdict(&config, "build", "edit", "a", Verdict::Ask);
+}
+
+#[test]
+fn guards_are_lifted_by_the_users_own_word_alone() {
+    use crate::permission::Guard;
+
+    let off = r#"{"guards": {"plan": "off", "discard": "off", "secrets": "on"}}"#;
+    let lifted = load_files(&[(GLOBAL, off)]);
+    check_problems(&lifted, &[]);
+    let off_there: Vec<Guard> = Guard::ALL.into_iter().filter(|guard| !lifted.guards.is_on(*guard)).collect();
+    assert_eq!(off_there, [Guard::Plan, Guard::Discard]);
+    check_verdict(&lifted, "plan", "edit", "src/a.rs", Verdict::Allow);
+
+    let by_project = load_files(&[(PROJECT, off), ("/code/app/.opencode/opencode.json", off)]);
+    assert_eq!(by_project.guards, Guards::default());
+    check_verdict(&by_project, "plan", "edit", "src/a.rs", Verdict::Deny);
+    let told: Vec<_> = by_project.problems.iter().map(|problem| problem.key.clone().unwrap()).collect();
+    assert_eq!(told, ["guards", "guards"]);
+
+    let by_rules =
+        r#"{"permission": "allow", "agent": {"plan": {"permission": {"edit": {"*": "allow", "src/a.rs": "allow"}}}}}"#;
+    check_verdict(&load_files(&[(GLOBAL, by_rules)]), "plan", "edit", "src/a.rs", Verdict::Deny);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! Keys of opencode that are not here are passed over in silence.
 
+mod guards;
 mod lsp;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use crate::message::ModelRef;
 use crate::permission::Verdict;
 
+use self::guards::RawGuards;
 use self::lsp::RawLsp;
 
 /// The JSON Schema of a configuration file.
@@ -56,6 +58,8 @@ pub(super) struct RawConfig {
     /// Deprecated: tools switched on or off. Use `permission`.
     #[serde(rename = "tools")]
     pub(super) _tools: BTreeMap<String, bool>,
+    /// What holds whatever rules and answers say; each can be switched off by its name. Taken from your own files alone.
+    pub(super) guards: RawGuards,
     /// Providers of models, by id.
     pub(super) provider: BTreeMap<String, RawProvider>,
     /// Providers that are never used.
@@ -481,6 +485,8 @@ mod tests {
         check(r#"{"agent": {"build": {"steps": 0}}}"#, false);
         check(r#"{"provider": {"x": {"options": {"headerTimeout": false, "chunkTimeout": 5}}}}"#, true);
         check(r#"{"provider": {"x": {"options": {"headerTimeout": true}}}}"#, false);
+        check(r#"{"guards": {"discard": "off", "plan": "on"}}"#, true);
+        check(r#"{"guards": {"discard": false}}"#, false);
         check(r#"{"lsp": false}"#, true);
         check(r#"{"lsp": {"ty": {"disabled": true}, "own": {"command": ["own-ls"], "extensions": [".own"]}}}"#, true);
         check(r#"{"lsp": {"own": {"command": "own-ls"}}}"#, false);

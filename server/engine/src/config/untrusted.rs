@@ -35,7 +35,9 @@ pub(super) fn restrict(tree: &mut Node, agents: &BTreeSet<String>, problems: &mu
     };
     left_out.each(tree, "command", "", |node| runs_shell(node).then_some(Fault::Runs));
 
-    left_out.take(tree, "", "default_agent", |_| Some(Fault::Widens));
+    for key in ["default_agent", "guards"] {
+        left_out.take(tree, "", key, |_| Some(Fault::Widens));
+    }
     if let Some(experimental) = tree.get_mut("experimental") {
         let widens = |node: &Node| matches!(node.value, Value::Bool(true)).then_some(Fault::Widens);
         left_out.take(experimental, "experimental.", "continue_loop_on_deny", widens);

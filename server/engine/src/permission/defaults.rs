@@ -2,6 +2,7 @@
 
 use copydesk_workspace::path::AbsPath;
 
+use super::guard::Guard;
 use super::{Origin, Rule, Ruleset, Verdict, path_pattern};
 use crate::tool::Facts;
 
@@ -36,8 +37,7 @@ pub fn agent_rules(agent: &str, facts: Option<&Facts>) -> Ruleset {
     let own = |permission: &str, pattern: &str, verdict| {
         rule(permission, pattern.to_owned(), verdict, Origin::Agent { name: agent.to_owned() })
     };
-    let guard =
-        |pattern: &str, verdict| rule("edit", pattern.to_owned(), verdict, Origin::Guard { agent: agent.to_owned() });
+    let guard = |pattern: &str, verdict| Guard::Plan.rule("edit", pattern, verdict);
     match agent {
         "build" => vec![own("question", "*", Verdict::Allow), own("plan_enter", "*", Verdict::Allow)],
         "plan" => {

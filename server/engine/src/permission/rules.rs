@@ -1,10 +1,11 @@
-//! Rules in opencode's forms, and how they are evaluated: of those that match the last wins; a deny beats a grant, and a guard beats all.
+//! Rules in opencode's forms, and how they are evaluated: of those that match the last wins; a deny beats a grant, and each guard beats all.
 
 use std::fmt;
 
 use copydesk_workspace::path::AbsPath;
 use serde::{Deserialize, Serialize};
 
+use super::guard::Guard;
 use super::wildcard::Wildcard;
 use super::wildcard_match;
 
@@ -51,8 +52,8 @@ pub enum Origin {
     Default,
     /// What a built-in agent adds to the base; configuration overrides it.
     Agent { name: String },
-    /// What a built-in agent never does. Configuration and grants do not lift it.
-    Guard { agent: String },
+    /// What holds whatever configuration and grants say.
+    Guard { guard: Guard },
     /// Configuration of a project that nobody has trusted: it makes a verdict stricter, never milder.
     Project { file: AbsPath, line: Option<usize> },
     /// The editor's settings, which may be the project's.
@@ -84,7 +85,7 @@ impl Origin {
             | Origin::Variable { .. }
             | Origin::Grant => Layer::Open,
             Origin::Project { .. } | Origin::Editor => Layer::Project,
-            Origin::Guard { .. } => Layer::Guard,
+            Origin::Guard { guard } => Layer::Guard(*guard),
         }
     }
 }
@@ -94,7 +95,7 @@ impl fmt::Display for Origin {
         match self {
             Origin::Default => f.write_str("built-in default"),
             Origin::Agent { name } => write!(f, "built into agent {name}"),
-            Origin::Guard { agent } => write!(f, "built into agent {agent}, not to be lifted"),
+            Origin::Guard { guard } => guard.fmt(f),
             Origin::Config { file, line: Some(line) } | Origin::Project { file, line: Some(line) } => {
                 write!(f, "{file}:{line}")
             }
@@ -111,7 +112,7 @@ impl fmt::Display for Origin {
 enum Layer {
     Open,
     Project,
-    Guard,
+    Guard(Guard),
 }
 
 /// In order: later rules win.
@@ -162,29 +163,46 @@ fn decisive<'a>(last: impl Fn(Layer) -> Option<&'a Rule>, granted: Option<&'a Ru
         Some(rule) if rule.verdict == Verdict::Deny => Some(rule),
         _ => granted.or(ruled),
     };
-    stricter(open, last(Layer::Guard))
+    let guards = Guard::ALL.into_iter().map(|guard| last(Layer::Guard(guard)));
+    guards.fold(open, |strictest, guard| match guard {
+        Some(rule) if is_named(rule, open) => strictest,
+        guard => stricter(strictest, guard),
+    })
+}
+
+/// Whether the user has spoken of the very files that the guard of secrets asks for, be it by a rule or by an answer: one for all files or for a whole
+/// folder does not speak of what happens to lie in it.
+fn is_named(guard: &Rule, open: Option<&Rule>) -> bool {
+    let names =
+        |pattern: &str| pattern.rsplit(['/', '\\']).next().is_some_and(|name| name.contains(char::is_alphanumeric));
+    guard.origin == Origin::Guard { guard: Guard::Secrets }
+        && open.is_some_and(|rule| rule.origin.is_users() && names(&rule.pattern))
 }
 
 /// The rules that speak of one permission, for many values: as `decide` without grants.
 #[derive(Debug, Clone)]
 pub struct RulesFor {
-    rules: Vec<(Wildcard, Rule)>,
+    layers: Vec<(Layer, Vec<(Wildcard, Rule)>)>,
 }
 
 impl RulesFor {
     pub fn new(permission: &str, rules: &[Rule]) -> Self {
-        let speaking = rules.iter().filter(|rule| wildcard_match(permission, &rule.permission));
-        Self { rules: speaking.map(|rule| (Wildcard::new(&rule.pattern), rule.clone())).collect() }
+        let mut layers: Vec<(Layer, Vec<(Wildcard, Rule)>)> = Vec::new();
+        for rule in rules.iter().filter(|rule| wildcard_match(permission, &rule.permission)) {
+            let (layer, ready) = (rule.origin.layer(), (Wildcard::new(&rule.pattern), rule.clone()));
+            match layers.iter_mut().find(|(known, _)| *known == layer) {
+                Some((_, rules)) => rules.push(ready),
+                None => layers.push((layer, vec![ready])),
+            }
+        }
+        Self { layers }
     }
 
     /// With the rule that decides; without any rule it asks.
     pub fn decide(&self, value: &str) -> (Verdict, Option<&Rule>) {
         let last = |layer| {
-            let of_layer = self.rules.iter().rev().filter(|(_, rule)| rule.origin.layer() == layer);
-            of_layer
-                .map(|(pattern, rule)| (pattern, rule))
-                .find(|(pattern, _)| pattern.matches(value))
-                .map(|(_, rule)| rule)
+            let (_, of_layer) = self.layers.iter().find(|(of, _)| *of == layer)?;
+            of_layer.iter().rev().find(|(pattern, _)| pattern.matches(value)).map(|(_, rule)| rule)
         };
         let rule = decisive(last, None);
         (verdict_of(rule), rule)
@@ -206,7 +224,8 @@ fn verdict_of(rule: Option<&Rule>) -> Verdict {
 /// Whether the model is not even shown the tool: the last rule for its permission denies `*`. `tool` is the tool's name.
 pub fn is_hidden(tool: &str, rules: &[Rule]) -> bool {
     let permission = permission_of(tool);
-    [Layer::Open, Layer::Project, Layer::Guard].into_iter().any(|layer| {
+    let guards = Guard::ALL.map(Layer::Guard);
+    [Layer::Open, Layer::Project].into_iter().chain(guards).any(|layer| {
         rules
             .iter()
             .rev()

@@ -111,7 +111,7 @@ fn plan_stays_read_only_under_any_rule_and_grant() {
     let config = [configured("*", "*", Allow), configured("edit", "*", Allow)];
     let rules = agent("plan", &config);
     let decision = check("edit", &["src/main.rs"], &rules, &[grant("edit", "*")], Deny);
-    assert_eq!(decision.rule.unwrap().origin, Origin::Guard { agent: "plan".to_owned() });
+    assert_eq!(decision.rule.unwrap().origin, Origin::Guard { guard: Guard::Plan });
     check("edit", &[".copydesk/plans/next.md"], &rules, &[], Allow);
     check("edit", &["../../home/u/.local/share/copydesk/plans/next.md"], &rules, &[], Allow);
     check("edit", &[".copydesk/plans/next.md"], &agent("plan", &[configured("edit", "*", Deny)]), &[], Deny);
@@ -190,6 +190,10 @@ fn a_rule_says_where_it_stands() {
     assert_eq!(shown, r#"edit "*.md": deny (/home/u/copydesk.jsonc:3)"#);
 }
 
+fn is_guard(rule: &Rule) -> bool {
+    matches!(rule.origin, Origin::Guard { .. })
+}
+
 fn any_verdict() -> impl Strategy<Value = Verdict> {
     prop_oneof![Just(Verdict::Allow), Just(Verdict::Ask), Just(Verdict::Deny)]
 }
@@ -197,7 +201,7 @@ fn any_verdict() -> impl Strategy<Value = Verdict> {
 fn any_rules() -> impl Strategy<Value = Ruleset> {
     let origin = prop_oneof![
         Just(Origin::Default),
-        Just(Origin::Guard { agent: "plan".to_owned() }),
+        prop::sample::select(Guard::ALL.to_vec()).prop_map(|guard| Origin::Guard { guard }),
         Just(Origin::Project { file: path("/code/app/opencode.json"), line: None }),
         Just(Origin::Variable { name: "X".to_owned() })
     ];
@@ -230,9 +234,9 @@ proptest! {
     #[test]
     fn guards_are_never_lifted(rules in any_rules(), later in any_rules(), grants in any_grants(), pattern in "[ab]{0,3}") {
         let mut all = rules;
-        all.extend(later.into_iter().filter(|rule| rule.origin.layer() != Layer::Guard));
-        all.insert(0, rule("edit", "*", Verdict::Deny, Origin::Guard { agent: "plan".to_owned() }));
-        all.retain(|rule| rule.origin.layer() != Layer::Guard || rule.verdict == Verdict::Deny);
+        all.extend(later.into_iter().filter(|rule| !is_guard(rule)));
+        all.insert(0, rule("edit", "*", Verdict::Deny, Origin::Guard { guard: Guard::Plan }));
+        all.retain(|rule| !is_guard(rule) || rule.verdict == Verdict::Deny);
         prop_assert_eq!(decide("edit", &[pattern], &all, &grants).verdict, Verdict::Deny);
     }
 
