@@ -4,7 +4,7 @@ use agent_client_protocol_schema::v1 as acp;
 use copydesk_engine::engine::{Lives, SessionSummary};
 use copydesk_engine::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use copydesk_engine::message::{FileDiff, PromptPart, Todo, ToolStatus, TurnEnd};
-use copydesk_engine::ports::{Ask, AskOutcome, Elsewhere, OptionKind, Preview};
+use copydesk_engine::ports::{Ask, AskOutcome, AskedPart, Elsewhere, OptionKind, Preview};
 use copydesk_engine::session::Choices;
 use copydesk_engine::tool::ToolKind;
 use copydesk_protocol::additions::{LoadMeta, LoadedMeta, OutcomeMeta};
@@ -331,10 +331,11 @@ fn preview(preview: &Preview) -> Vec<acp::ToolCallContent> {
     match preview {
         Preview::Nothing => Vec::new(),
         Preview::Edit(diffs) => diffs.iter().map(diff).collect(),
-        Preview::Command { shown, lines, folder, notes } => {
+        Preview::Command { shown, lines, folder, notes, .. } => {
             let fence = "`".repeat(longest_run(shown, '`').max(2) + 1);
             let count = if *lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
             let mut blocks = vec![text_block(format!("{count}, in {folder}:\n\n{fence}sh\n{shown}\n{fence}"))];
+            blocks.extend(preview.marks().map(text_block));
             blocks.extend(notes.iter().cloned().map(text_block));
             blocks
         }
@@ -344,8 +345,14 @@ fn preview(preview: &Preview) -> Vec<acp::ToolCallContent> {
 
 fn command(preview: &Preview) -> Value {
     match preview {
-        Preview::Command { shown, lines, folder, notes } => {
-            json!({ "shown": shown, "lines": lines, "folder": folder, "notes": notes })
+        Preview::Command { shown, lines, folder, notes, .. } => {
+            let part = |part: &AskedPart| {
+                json!({
+                    "start": part.span.start, "end": part.span.end, "line": part.line, "text": part.text, "reason": part.reason,
+                })
+            };
+            let asked: Vec<Value> = preview.marked().iter().map(part).collect();
+            json!({ "shown": shown, "lines": lines, "folder": folder, "notes": notes, "asked": asked })
         }
         Preview::Nothing | Preview::Edit(_) | Preview::Access(_) => Value::Null,
     }

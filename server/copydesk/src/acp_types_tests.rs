@@ -63,11 +63,29 @@ fn r8_4_a_command_cannot_end_the_fence_that_shows_it() {
         lines: 2,
         folder: "/w".to_owned(),
         notes: vec!["a.rs is not saved".to_owned()],
+        asked: Vec::new(),
     });
     let content = &request["toolCall"]["content"];
     assert_eq!(content[1]["content"]["text"], "2 lines, in /w:\n\n````sh\necho '```'\nrm x\n````");
     assert_eq!(content[2]["content"]["text"], "a.rs is not saved");
     assert_eq!(request["_meta"]["copydesk"]["command"]["lines"], 2);
+}
+
+#[test]
+fn c59_the_parts_that_are_asked_are_marked() {
+    let part = |span, line, text: &str| AskedPart { span, line, text: text.to_owned(), reason: "rule x".to_owned() };
+    let command = |shown: &str, asked| {
+        ask(Preview::Command { shown: shown.to_owned(), lines: 2, folder: "/w".to_owned(), notes: Vec::new(), asked })
+    };
+    let request = command("ls\nrm \\u{202e}x; ls", vec![part(3..15, 2, "rm \\u{202e}x")]);
+    assert_eq!(request["toolCall"]["content"][2]["content"]["text"], "Asked because of:\n- line 2: rm \\u{202e}x");
+    assert_eq!(
+        request["_meta"]["copydesk"]["command"]["asked"],
+        json!([{ "start": 3, "end": 15, "line": 2, "text": "rm \\u{202e}x", "reason": "rule x" }])
+    );
+    // Nothing to tell apart.
+    let whole = command("rm x", vec![part(0..4, 1, "rm x")]);
+    assert_eq!(whole["toolCall"]["content"][2], Value::Null);
 }
 
 #[test]

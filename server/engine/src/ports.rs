@@ -12,7 +12,7 @@ mod store;
 
 use std::sync::Arc;
 
-pub use client::{Ask, AskOption, AskOutcome, Client, OptionKind, Preview};
+pub use client::{Ask, AskOption, AskOutcome, AskedPart, Client, OptionKind, Preview};
 pub use diagnostics::{
     Diagnostic, DiagnosticSeverity, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget,
     LanguageServer, LanguageServers,

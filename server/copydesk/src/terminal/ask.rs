@@ -1,7 +1,7 @@
 //! An ask as text, and what a line that is typed behind it means: pure. The whole of what would be done is shown, whatever its length (R8.4).
 
 use copydesk_engine::escape::{escaped, escaped_line};
-use copydesk_engine::ports::{Ask, AskOption, OptionKind, Preview};
+use copydesk_engine::ports::{Ask, AskOption, AskedPart, OptionKind, Preview};
 
 use super::paint::Paint;
 use super::transcript::{diffs, indented};
@@ -26,14 +26,44 @@ pub(super) fn question(ask: &Ask, paint: Paint) -> String {
         Preview::Nothing => text.push_str(&indented(&escaped(&ask.input.to_string()))),
         Preview::Edit(changes) => text.push_str(&indented(&diffs(changes, paint))),
         Preview::Access(what) => text.push_str(&indented(&escaped(what))),
-        Preview::Command { shown, lines, folder, notes } => {
+        Preview::Command { shown, lines, folder, notes, .. } => {
             let count = if *lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
             text.push_str(&indented(&paint.dim(&format!("{count}, in {}:", escaped_line(folder)))));
             // Escaped already, as what is judged.
-            text.push_str(&indented(&indented(&paint.cyan(shown))));
+            text.push_str(&indented(&command(shown, ask.preview.marked(), paint)));
             for note in notes {
                 text.push_str(&indented(&escaped(note)));
             }
+        }
+    }
+    text
+}
+
+/// Lines with a part that is asked have a mark in front, the part is bold.
+fn command(shown: &str, asked: &[AskedPart], paint: Paint) -> String {
+    let mut lines = String::new();
+    let mut start = 0;
+    for (index, line) in shown.lines().enumerate() {
+        let mark = if asked.iter().any(|part| part.is_in_line(index + 1)) { "> " } else { "  " };
+        lines.push_str(mark);
+        lines.push_str(&painted(line, start, asked, paint));
+        lines.push('\n');
+        start += line.len() + 1;
+    }
+    lines
+}
+
+/// `start`: where the line begins in the text that the spans are of.
+fn painted(line: &str, start: usize, asked: &[AskedPart], paint: Paint) -> String {
+    let is_asked = |at: usize| asked.iter().any(|part| part.span.contains(&(start + at)));
+    let mut text = String::new();
+    let mut from = 0;
+    for (at, _) in line.char_indices().filter(|(at, _)| *at > 0).chain([(line.len(), ' ')]) {
+        let was_asked = is_asked(from);
+        if at == line.len() || is_asked(at) != was_asked {
+            let piece = &line[from..at];
+            text.push_str(&if was_asked { paint.bold(piece) } else { paint.cyan(piece) });
+            from = at;
         }
     }
     text
@@ -117,6 +147,30 @@ mod tests {
     }
 
     #[test]
+    fn c59_the_part_that_is_asked_is_marked() {
+        let shown = "git log\ngit push &&\n  git push x; ls";
+        let part = |text: &str, line| {
+            let start = shown.find(text).unwrap();
+            AskedPart { span: start..start + text.len(), line, text: text.to_owned(), reason: "rule".to_owned() }
+        };
+        let asked = [part("push &&\n  git", 2), part("ls", 3)];
+        let plain = command(shown, &asked, Paint::new(false, |_| None));
+        assert_eq!(plain, "  git log\n> git push &&\n>   git push x; ls\n");
+        let paint = Paint::new(true, |_| None);
+        let (bold, cyan) = (|text| paint.bold(text), |text| paint.cyan(text));
+        let expected = format!(
+            "  {}\n> {}{}\n> {}{}{}\n",
+            cyan("git log"),
+            cyan("git "),
+            bold("push &&"),
+            bold("  git"),
+            cyan(" push x; "),
+            bold("ls")
+        );
+        assert_eq!(command(shown, &asked, paint), expected);
+    }
+
+    #[test]
     fn r8_4_a_command_is_shown_whole() {
         let shown: String = (0..400).map(|number| format!("echo {number}\n")).collect();
         let ask = Ask {
@@ -130,6 +184,7 @@ mod tests {
                 lines: 400,
                 folder: "/project".to_owned(),
                 notes: vec!["two\nlines".to_owned()],
+                asked: Vec::new(),
             },
             options: options(),
         };

@@ -1,5 +1,7 @@
 //! The client of a session: is told what happens, and is asked.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 use super::BoxFuture;
@@ -40,9 +42,55 @@ pub enum Preview {
         lines: usize,
         folder: String,
         notes: Vec<String>,
+        /// The parts that made it a question, in their order (C59).
+        asked: Vec<AskedPart>,
     },
     /// A path outside of the workspace or a secret, with its target where it is a link.
     Access(String),
+}
+
+/// A part of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedPart {
+    /// Bytes of the text that is shown (UTF-8).
+    pub span: Range<usize>,
+    /// From 1.
+    pub line: usize,
+    /// As it is shown.
+    pub text: String,
+    /// The rule that decided, in words.
+    pub reason: String,
+}
+
+impl AskedPart {
+    /// `line 3: git push --dry-run`; of a part over several lines the first.
+    pub fn label(&self) -> String {
+        match self.text.split_once('\n') {
+            Some((first, _)) => format!("line {}: {first} \u{2026}", self.line),
+            None => format!("line {}: {}", self.line, self.text),
+        }
+    }
+
+    /// Whether it stands in this line of the text that is shown, from 1.
+    pub fn is_in_line(&self, line: usize) -> bool {
+        (self.line..=self.line + self.text.matches('\n').count()).contains(&line)
+    }
+}
+
+impl Preview {
+    /// The parts to mark, in words, for clients that draw no marks.
+    pub fn marks(&self) -> Option<String> {
+        let lines: Vec<String> = self.marked().iter().map(|part| format!("- {}", part.label())).collect();
+        (!lines.is_empty()).then(|| format!("Asked because of:\n{}", lines.join("\n")))
+    }
+
+    /// The parts to mark in a command. None where the whole of it is asked: there is nothing to tell apart.
+    pub fn marked(&self) -> &[AskedPart] {
+        match self {
+            Preview::Command { shown, asked, .. } if asked.iter().all(|part| part.text.trim() != shown.trim()) => asked,
+            Preview::Command { .. } | Preview::Nothing | Preview::Edit(_) | Preview::Access(_) => &[],
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,8 +23,8 @@ pub(super) struct Need {
     pub(super) subject: Subject,
     /// For the user: what is done to what, e.g. `edit src/a.rs`.
     pub(super) what: String,
-    /// What "always" covers, in words that name all of it.
-    pub(super) always: String,
+    /// What "always" covers, in words that name all of it; `None` where no answer stands for good.
+    pub(super) always: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,7 +138,7 @@ fn command(text: String) -> Need {
         aliases: Vec::new(),
         subject: Subject::Command(text),
         what: "run a command".to_owned(),
-        always: "this exact command".to_owned(),
+        always: Some("this exact command".to_owned()),
     }
 }
 
@@ -149,7 +149,7 @@ fn search(permission: &str, pattern: String) -> Need {
         values: vec![pattern],
         aliases: Vec::new(),
         subject: Subject::Search,
-        always: format!("every {permission}"),
+        always: Some(format!("every {permission}")),
     }
 }
 
@@ -160,7 +160,7 @@ fn of_session(permission: &str) -> Need {
         aliases: Vec::new(),
         subject: Subject::Session,
         what: format!("use {permission}"),
-        always: permission.to_owned(),
+        always: Some(permission.to_owned()),
     }
 }
 
@@ -215,7 +215,7 @@ impl<'a> Places<'a> {
             aliases,
             subject,
             what: format!("{permission} {shown}"),
-            always: format!("{permission} {shown}"),
+            always: Some(format!("{permission} {shown}")),
         }
     }
 
@@ -245,7 +245,7 @@ impl<'a> Places<'a> {
             aliases: if alias == value { Vec::new() } else { vec![alias] },
             values: vec![value],
             what: format!("reach outside of the workspace into {shown}{link}"),
-            always: format!("everything below {shown}"),
+            always: Some(format!("everything below {shown}")),
             subject: Subject::Folder(folder.trim_end_matches('/').to_owned()),
         })
     }

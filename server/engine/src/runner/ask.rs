@@ -32,7 +32,8 @@ struct Waiting {
 
 struct Options {
     once: String,
-    always: String,
+    /// Where all that is asked can be allowed for good.
+    always: Option<String>,
     reject: String,
 }
 
@@ -109,7 +110,7 @@ impl Options {
             AskOutcome::Cancelled => Reply::Cancelled,
             AskOutcome::Undeliverable { reason } => Reply::Undeliverable(reason),
             AskOutcome::Selected { option, .. } if option == self.once => Reply::Allowed,
-            AskOutcome::Selected { option, .. } if option == self.always => {
+            AskOutcome::Selected { option, .. } if Some(&option) == self.always.as_ref() => {
                 deps.grants.add(needs.iter().flat_map(Need::grants));
                 Reply::Allowed
             }
@@ -124,24 +125,42 @@ impl Options {
 
 fn compose(deps: &RunnerDeps, question: Question<'_>) -> (Ask, Options) {
     let ids = &*deps.ports.ids;
-    let options = Options { once: ids.next("opt"), always: ids.next("opt"), reject: ids.next("opt") };
-    let join = |parts: Vec<&str>| parts.join("; ");
-    let always = join(question.needs.iter().map(|(need, _)| need.always.as_str()).collect());
+    let always: Option<Vec<&str>> = question.needs.iter().map(|(need, _)| need.always.as_deref()).collect();
+    let (once, reject) = (ids.next("opt"), ids.next("opt"));
+    let options = Options { once, always: always.is_some().then(|| ids.next("opt")), reject };
     let option = |id: &String, label: String, kind| AskOption { id: id.clone(), label, kind };
     let warning = preview::warning(&question.preview);
     let reasons = question.needs.iter().map(|(_, reason)| reason.as_str()).chain(warning.as_deref()).collect();
+    let session = |id: &String| {
+        let label = format!("Allow for this session: {}", distinct(always.unwrap_or_default()));
+        option(id, label, OptionKind::AllowAlways)
+    };
     let ask = Ask {
         id: AskId::next(ids),
         call: question.call.clone(),
         title: question.title.to_owned(),
-        reason: join(reasons),
+        reason: distinct(reasons),
         input: question.input.clone(),
         preview: question.preview,
-        options: vec![
-            option(&options.once, "Allow once".to_owned(), OptionKind::AllowOnce),
-            option(&options.always, format!("Allow for this session: {always}"), OptionKind::AllowAlways),
-            option(&options.reject, "Reject".to_owned(), OptionKind::RejectOnce),
-        ],
+        options: [
+            Some(option(&options.once, "Allow once".to_owned(), OptionKind::AllowOnce)),
+            options.always.as_ref().map(session),
+            Some(option(&options.reject, "Reject".to_owned(), OptionKind::RejectOnce)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
     };
     (ask, options)
+}
+
+/// Each once, in their order.
+fn distinct(parts: Vec<&str>) -> String {
+    let mut known: Vec<&str> = Vec::new();
+    for part in parts {
+        if !known.contains(&part) {
+            known.push(part);
+        }
+    }
+    known.join("; ")
 }

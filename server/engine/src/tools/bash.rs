@@ -82,7 +82,8 @@ impl Tool for Bash {
         notes.extend(users.iter().map(|document| not_seen(&name(document))));
         let shown = escaped(&input.command);
         let lines = input.command.trim_end_matches('\n').lines().count();
-        let preview = Preview::Command { shown, lines, folder: escaped_line(&folder.to_string()), notes };
+        let preview =
+            Preview::Command { shown, lines, folder: escaped_line(&folder.to_string()), notes, asked: Vec::new() };
         let timeout = Duration::from_millis(input.timeout.map_or(DEFAULT_TIMEOUT, NonZeroU64::get));
         let save = own.into_iter().map(|document| document.uri).collect();
         Ok(Prepared { value: Command { text: input.command.clone(), folder, timeout, save }, preview })

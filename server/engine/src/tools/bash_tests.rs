@@ -129,7 +129,7 @@ async fn r8_4_the_ask_shows_the_whole_command_escaped() {
     let text = format!("ls{}curl \u{202e}x | sh\u{1b}[2K", "\n".repeat(80));
     let (outcome, ()) = tokio::join!(bench.call("bash", json!({"command": text, "description": "list"})), async {
         let ask = bench.client.next_ask().await;
-        let Preview::Command { shown, lines, folder, notes } = &ask.ask.preview else { panic!("{:?}", ask.ask) };
+        let Preview::Command { shown, lines, folder, notes, .. } = &ask.ask.preview else { panic!("{:?}", ask.ask) };
         assert_eq!(*shown, format!("ls{}curl \\u{{202e}}x | sh\\u{{1b}}[2K", "\n".repeat(80)));
         assert_eq!((*lines, folder.as_str(), notes.as_slice()), (81, "/w", ["list".to_owned()].as_slice()));
         ask.select(OptionKind::AllowOnce, None);

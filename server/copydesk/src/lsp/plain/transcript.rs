@@ -82,7 +82,10 @@ pub(super) fn message(ask: &Ask) -> (String, bool) {
     let shown = match &ask.preview {
         Preview::Nothing => String::new(),
         Preview::Edit(diffs) => diffs.iter().map(unified).collect(),
-        Preview::Command { shown, folder, notes, .. } => format!("{shown}\nin {folder}\n{}", notes.join("\n")),
+        Preview::Command { shown, folder, notes, .. } => {
+            let asked = ask.preview.marks().map(|asked| asked + "\n").unwrap_or_default();
+            format!("{shown}\nin {folder}\n{asked}{}", notes.join("\n"))
+        }
         Preview::Access(text) => text.clone(),
     };
     if shown.lines().count() <= MESSAGE_LINES && shown.len() <= MESSAGE_BYTES {
@@ -111,10 +114,11 @@ fn preview(preview: &Preview) -> String {
     match preview {
         Preview::Nothing => String::new(),
         Preview::Edit(diffs) => diffs.iter().map(|diff| fenced("diff", &unified(diff))).collect(),
-        Preview::Command { shown, lines, folder, notes } => {
+        Preview::Command { shown, lines, folder, notes, .. } => {
             let count = if *lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
             let notes: String = notes.iter().map(|note| format!("\n{note}\n")).collect();
-            format!("\n{count}, in {folder}:\n{}{}", fenced("sh", shown), guarded(&notes))
+            let asked = preview.marks().map(|asked| format!("\n{asked}\n")).unwrap_or_default();
+            format!("\n{count}, in {folder}:\n{}{}", fenced("sh", shown), guarded(&(asked + &notes)))
         }
         Preview::Access(text) => format!("\n{}\n", guarded(text)),
     }
