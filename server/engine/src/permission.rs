@@ -2,6 +2,7 @@
 
 mod defaults;
 mod guard;
+mod guarded;
 mod mode;
 mod paths;
 mod rules;
@@ -11,6 +12,7 @@ mod wildcard;
 
 pub use defaults::{agent_rules, base_rules, spill_rule};
 pub use guard::{Guard, Guards};
+pub use guarded::own_configuration;
 pub use mode::Mode;
 pub use paths::path_pattern;
 pub use rules::{Decision, Origin, Rule, RulesFor, Ruleset, Verdict, decide, is_hidden, permission_of};

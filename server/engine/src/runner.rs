@@ -36,7 +36,7 @@ use crate::view::{Scope, View};
 
 use access::{Need, Resolved};
 use ask::{Asks, Question, Reply};
-use decide::{Decided, decide};
+use decide::{Decided, decide, is_always_asked};
 use gate::{Gates, Ticket};
 
 pub use grants::Grants;
@@ -275,7 +275,10 @@ impl Runner {
         let asked: Vec<(Need, String)> = needs
             .iter()
             .filter_map(|need| match decide(&self.deps, need) {
-                Decided::Asked(reason) => Some((need.clone(), reason)),
+                Decided::Asked(reason) => {
+                    let always = need.always.clone().filter(|_| !is_always_asked(&self.deps, need));
+                    Some((Need { always, ..need.clone() }, reason))
+                }
                 Decided::Allowed | Decided::Denied(_) => None,
             })
             .collect();
@@ -454,6 +457,10 @@ impl From<ToolError> for Stopped {
         Self::of(error, false)
     }
 }
+
+#[cfg(test)]
+#[path = "runner/guards_tests.rs"]
+mod guards_tests;
 
 #[cfg(test)]
 #[path = "runner_tests.rs"]

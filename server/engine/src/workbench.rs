@@ -201,6 +201,11 @@ impl Bench {
         self
     }
 
+    pub(crate) fn guarded(mut self, rules: Vec<Rule>) -> Self {
+        self.rules.extend(rules);
+        self
+    }
+
     pub(crate) fn agent(mut self, agent: &'static str) -> Self {
         self.agent = agent;
         self

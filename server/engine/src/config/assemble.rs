@@ -13,7 +13,7 @@ use super::rules::{Author, rules};
 use super::{Config, Problem};
 use crate::agent::{self, Agent, AgentMode};
 use crate::message::ModelRef;
-use crate::permission::{Guards, spill_rule};
+use crate::permission::{Guards, Rule, spill_rule};
 use crate::ports::Secrets;
 use crate::tool::Facts;
 
@@ -32,6 +32,7 @@ pub(super) fn assemble(
     mut trees: Trees,
     facts: &Facts,
     home: &AbsPath,
+    guarded: &[Rule],
     secrets: &dyn Secrets,
     mut problems: Vec<Problem>,
 ) -> Config {
@@ -41,7 +42,7 @@ pub(super) fn assemble(
 
     let found = providers(&all, &trees.all, &user, &project, secrets, &mut problems);
     let guards: Guards = (&user.guards).into();
-    let agents = agents(&all, &user, &guards, &trees, facts, home, &mut problems);
+    let agents = agents(&all, &user, (&guards, guarded), &trees, facts, home, &mut problems);
     let mut config = Config {
         agents,
         providers: found.providers,
@@ -85,7 +86,7 @@ pub(super) fn assemble(
 fn agents(
     all: &RawConfig,
     user: &RawConfig,
-    guards: &Guards,
+    (guards, guarded): (&Guards, &[Rule]),
     trees: &Trees,
     facts: &Facts,
     home: &AbsPath,
@@ -101,6 +102,7 @@ fn agents(
         agent.rules.extend(rules(trees.user.at(&own), Author::User, home));
         agent.rules.extend(rules(trees.project.at(&own), Author::Project, home));
         agent.rules.extend(spill_rule(facts, &agent.rules));
+        agent.rules.extend_from_slice(guarded);
         agent.rules.retain(|rule| guards.keep(rule));
         agent
     };

@@ -18,6 +18,7 @@ use super::survey::{Found, LookedAt, Survey};
 use super::untrusted::restrict;
 use super::{Config, Problem, Source};
 use crate::agent;
+use crate::permission::own_configuration;
 use crate::ports::{Environment, Files, Ports};
 use crate::tool::Facts;
 
@@ -51,6 +52,7 @@ async fn read(ports: &Ports, facts: &Facts, editor: Option<serde_json::Value>) -
         environment: ports.environment.as_ref(),
         seen: BTreeSet::new(),
         places: Vec::new(),
+        own: Vec::new(),
         problems: Vec::new(),
     };
     let home = ports.environment.folders().home;
@@ -72,7 +74,8 @@ async fn read(ports: &Ports, facts: &Facts, editor: Option<serde_json::Value>) -
 
     let all = merged(before.iter().chain(&project).chain(&after));
     let trees = Trees { user, project: merged(project.iter()), all };
-    let mut config = assemble(trees, facts, &home, ports.secrets.as_ref(), reader.problems);
+    let guarded = own_configuration(std::mem::take(&mut reader.own));
+    let mut config = assemble(trees, facts, &home, &guarded, ports.secrets.as_ref(), reader.problems);
     if config.model.is_none() {
         config.remembered = remembered(reader.files, reader.environment).await;
     }
@@ -89,6 +92,8 @@ struct Reader<'a> {
     seen: BTreeSet<AbsPath>,
     /// In the order of reading.
     places: Vec<LookedAt>,
+    /// Patterns of the user's own files, under all their names.
+    own: Vec<String>,
     problems: Vec<Problem>,
 }
 
@@ -117,6 +122,7 @@ impl Reader<'_> {
             }
         }
         for (folder, names) in places {
+            self.own(&folder, "/*").await;
             for name in names {
                 trees.extend(self.user_file(folder.join(name)).await);
             }
@@ -128,6 +134,7 @@ impl Reader<'_> {
         for variable in ["OPENCODE_CONFIG", "COPYDESK_CONFIG"] {
             let Some(path) = self.variable(variable) else { continue };
             let path = facts.folder.join(path);
+            self.own(&path, "").await;
             match self.files.stat(path.clone()).await {
                 Ok(_) => trees.extend(self.user_file(path).await),
                 Err(error) => self.problems.push(Problem {
@@ -139,6 +146,11 @@ impl Reader<'_> {
             }
         }
         trees
+    }
+
+    async fn own(&mut self, place: &AbsPath, below: &str) {
+        let real = self.files.real_path(place.clone()).await.ok().filter(|real| real != place);
+        self.own.extend([Some(place.clone()), real].into_iter().flatten().map(|name| format!("{name}{below}")));
     }
 
     /// Whole configurations in variables, which are stronger than any file.

@@ -589,6 +589,28 @@ fn guards_are_lifted_by_the_users_own_word_alone() {
 }
 
 #[test]
+fn the_users_own_configuration_is_guarded_under_all_its_names() {
+    let disk = MemoryDisk::new();
+    disk.put_folder(&path("/dotfiles/copydesk"));
+    disk.put(&path("/elsewhere/mine.json"), "{}");
+    disk.put_link(&path("/home/user/.config/copydesk"), "/dotfiles/copydesk");
+    disk.put(&path("/dotfiles/copydesk/copydesk.jsonc"), r#"{"permission": "allow"}"#);
+    let config = load_disk(disk, [("COPYDESK_CONFIG", "/elsewhere/mine.json")], &facts());
+    check_problems(&config, &[]);
+    for guarded in [
+        GLOBAL,
+        "/dotfiles/copydesk/copydesk.jsonc",
+        "/home/user/.config/opencode/agents/a.md",
+        "/home/user/.copydesk/copydesk.json",
+        "/elsewhere/mine.json",
+    ] {
+        check_verdict(&config, "build", "edit", guarded, Verdict::Ask);
+    }
+    check_verdict(&config, "build", "edit", "/elsewhere/other.json", Verdict::Allow);
+    check_verdict(&config, "build", "read", GLOBAL, Verdict::Allow);
+}
+
+#[test]
 fn r19_1_what_a_project_takes_away_is_taken_away() {
     let global = r#"{"permission": {"bash": {"*": "allow", "rm *": "deny"}, "edit": "allow"}}"#;
     let project = r#"{"permission": {"bash": {"*": "ask"}, "edit": {"gen/*": "deny"}}, "agent": {"plan": {"permission": {"webfetch": "deny"}}}, "disabled_providers": ["xai"]}"#;

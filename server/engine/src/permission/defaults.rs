@@ -3,6 +3,7 @@
 use copydesk_workspace::path::AbsPath;
 
 use super::guard::Guard;
+use super::guarded;
 use super::{Origin, Rule, Ruleset, Verdict, path_pattern};
 use crate::tool::Facts;
 
@@ -22,6 +23,7 @@ pub fn base_rules(facts: Option<&Facts>) -> Ruleset {
     ]
     .map(|(permission, pattern, verdict)| (permission, pattern.to_owned(), verdict))
     .to_vec();
+    let own = facts.and_then(|facts| facts.spill.parent());
     if let Some(facts) = facts {
         rules.push(("external_directory", below(&facts.spill), Verdict::Allow));
         rules.push(("external_directory", below(&facts.temp), Verdict::Allow));
@@ -29,6 +31,8 @@ pub fn base_rules(facts: Option<&Facts>) -> Ruleset {
     rules
         .into_iter()
         .map(|(permission, pattern, verdict)| rule(permission, pattern, verdict, Origin::Default))
+        .chain(guarded::secrets())
+        .chain(guarded::own_files(own.as_ref()))
         .collect()
 }
 

@@ -39,6 +39,11 @@ impl Guard {
         }
     }
 
+    /// Whether a rule or an answer lifts it that speaks of just what it asks for.
+    pub(super) fn yields_to_names(self) -> bool {
+        self == Self::Secrets
+    }
+
     pub(crate) fn rule(self, permission: &str, pattern: impl Into<String>, verdict: Verdict) -> Rule {
         let origin = Origin::Guard { guard: self };
         Rule { permission: permission.to_owned(), pattern: pattern.into(), verdict, origin }

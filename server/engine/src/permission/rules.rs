@@ -1,5 +1,6 @@
 //! Rules in opencode's forms, and how they are evaluated: of those that match the last wins; a deny beats a grant, and each guard beats all.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use copydesk_workspace::path::AbsPath;
@@ -115,6 +116,17 @@ enum Layer {
     Guard(Guard),
 }
 
+impl Layer {
+    /// The value as the rules of this layer are held against it: what holds secrets is known however its name is spelled.
+    fn sees<'a>(&self, value: &'a str) -> Cow<'a, str> {
+        if *self == Layer::Guard(Guard::Secrets) && value.contains(char::is_uppercase) {
+            Cow::Owned(value.to_lowercase())
+        } else {
+            Cow::Borrowed(value)
+        }
+    }
+}
+
 /// In order: later rules win.
 pub type Ruleset = Vec<Rule>;
 
@@ -129,6 +141,12 @@ impl Decision {
     /// Allowed for every pattern by a rule or a grant of the user's, not merely by a built-in rule.
     pub fn is_allowed_by_user(&self) -> bool {
         self.verdict == Verdict::Allow && self.rule.as_ref().is_some_and(|rule| rule.origin.is_users())
+    }
+
+    /// Asked by a guard, so that no answer stands for good.
+    pub fn is_asked_by_guard(&self) -> bool {
+        let by = self.rule.as_ref().map(|rule| &rule.origin);
+        self.verdict == Verdict::Ask && matches!(by, Some(Origin::Guard { guard }) if !guard.yields_to_names())
     }
 
     /// Of two allows the built-in one is the stricter, so that `is_allowed_by_user` speaks of all patterns.
@@ -151,7 +169,13 @@ pub fn decide(permission: &str, patterns: &[String], rules: &[Rule], grants: &[R
 fn decide_one(permission: &str, pattern: &str, rules: &[Rule], grants: &[Rule]) -> Decision {
     let matching =
         |rule: &&Rule| wildcard_match(permission, &rule.permission) && wildcard_match(pattern, &rule.pattern);
-    let last = |layer| rules.iter().rev().filter(|rule| rule.origin.layer() == layer).find(matching);
+    let last = |layer: Layer| {
+        let value = layer.sees(pattern);
+        let of_layer = rules.iter().rev().filter(|rule| rule.origin.layer() == layer);
+        of_layer
+            .filter(|rule| wildcard_match(permission, &rule.permission))
+            .find(|rule| wildcard_match(&value, &rule.pattern))
+    };
     let decisive = decisive(last, grants.iter().rev().find(matching));
     Decision { verdict: verdict_of(decisive), rule: decisive.cloned() }
 }
@@ -166,6 +190,8 @@ fn decisive<'a>(last: impl Fn(Layer) -> Option<&'a Rule>, granted: Option<&'a Ru
     let guards = Guard::ALL.into_iter().map(|guard| last(Layer::Guard(guard)));
     guards.fold(open, |strictest, guard| match guard {
         Some(rule) if is_named(rule, open) => strictest,
+        // What is asked each time is said to be.
+        Some(rule) if rule.verdict == Verdict::Ask && verdict_of(strictest) == Verdict::Ask && !yields(rule) => guard,
         guard => stricter(strictest, guard),
     })
 }
@@ -175,8 +201,11 @@ fn decisive<'a>(last: impl Fn(Layer) -> Option<&'a Rule>, granted: Option<&'a Ru
 fn is_named(guard: &Rule, open: Option<&Rule>) -> bool {
     let names =
         |pattern: &str| pattern.rsplit(['/', '\\']).next().is_some_and(|name| name.contains(char::is_alphanumeric));
-    guard.origin == Origin::Guard { guard: Guard::Secrets }
-        && open.is_some_and(|rule| rule.origin.is_users() && names(&rule.pattern))
+    yields(guard) && open.is_some_and(|rule| rule.origin.is_users() && names(&rule.pattern))
+}
+
+fn yields(guard: &Rule) -> bool {
+    matches!(guard.origin, Origin::Guard { guard } if guard.yields_to_names())
 }
 
 /// The rules that speak of one permission, for many values: as `decide` without grants.
@@ -200,9 +229,10 @@ impl RulesFor {
 
     /// With the rule that decides; without any rule it asks.
     pub fn decide(&self, value: &str) -> (Verdict, Option<&Rule>) {
-        let last = |layer| {
+        let last = |layer: Layer| {
             let (_, of_layer) = self.layers.iter().find(|(of, _)| *of == layer)?;
-            of_layer.iter().rev().find(|(pattern, _)| pattern.matches(value)).map(|(_, rule)| rule)
+            let value = layer.sees(value);
+            of_layer.iter().rev().find(|(pattern, _)| pattern.matches(&value)).map(|(_, rule)| rule)
         };
         let rule = decisive(last, None);
         (verdict_of(rule), rule)

@@ -142,6 +142,52 @@ fn secrets_are_asked_by_default() {
 }
 
 #[test]
+fn c61_well_known_secrets_are_asked_until_they_are_named() {
+    use Verdict::*;
+    let all = [configured("*", "*", Allow), configured("read", "*", Allow), configured("read", "certs/*", Allow)];
+    let rules = agent("build", &all);
+    let secrets = [
+        ".env",
+        ".ENV",
+        "app/.env.local",
+        ".envrc",
+        "../../home/u/.ssh/id_rsa",
+        "id_ed25519",
+        "certs/server.pem",
+        "certs/Server.KEY",
+        ".npmrc",
+        ".netrc",
+        "../../home/u/.aws/credentials",
+        "credentials",
+        "service/credentials.json",
+        "../../home/u/.config/gh/hosts.yml",
+        "../../home/u/.local/share/opencode/auth.json",
+    ];
+    for secret in secrets {
+        check("read", &[secret], &rules, &[], Ask);
+        check("read", &[secret], &rules, &[grant("read", "*")], Ask);
+        check("read", &[secret], &rules, &[grant("read", secret)], Allow);
+        let named = [rules.clone(), vec![configured("read", secret, Allow)]].concat();
+        check("read", &[secret], &named, &[], Allow);
+        check(
+            "read",
+            &[secret],
+            &[named, vec![configured("read", "*", Deny)]].concat(),
+            &[grant("read", secret)],
+            Deny,
+        );
+    }
+    for open in
+        [".env.example", "src/credentials/store.rs", "certs/readme.md", "id_rsa.pub", "src/keys.rs", "public.pem.md"]
+    {
+        check("read", &[open], &rules, &[], Allow);
+    }
+    let certificates = [rules, vec![configured("read", "certs/*.pem", Allow)]].concat();
+    check("read", &["certs/server.pem"], &certificates, &[], Allow);
+    check("read", &["certs/Server.KEY"], &certificates, &[], Ask);
+}
+
+#[test]
 fn other_folders_are_asked_except_our_own() {
     use Verdict::*;
     let rules = agent("build", &[]);

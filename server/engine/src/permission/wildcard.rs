@@ -12,21 +12,27 @@ pub(super) struct Wildcard {
     pattern: Vec<char>,
     /// A literal that every value with a match contains: what most values are told by.
     needle: String,
+    /// The pattern is `*` and this literal.
+    is_suffix: bool,
 }
 
 impl Wildcard {
     pub(super) fn new(pattern: &str) -> Self {
         let pattern: Vec<char> = pattern.chars().map(unify_separator).collect();
         let literals = without_arguments(&pattern).unwrap_or(&pattern).split(|c| matches!(c, '*' | '?'));
-        let needle = literals.max_by_key(|literal| literal.len()).unwrap_or_default().iter().collect();
-        Self { pattern, needle }
+        let needle: String = literals.max_by_key(|literal| literal.len()).unwrap_or_default().iter().collect();
+        let is_suffix = pattern.strip_prefix(&['*']).is_some_and(|rest| rest.iter().copied().eq(needle.chars()));
+        Self { pattern, needle, is_suffix }
     }
 
     pub(super) fn matches(&self, value: &str) -> bool {
         if self.pattern == ['*'] {
             return true;
         }
-        if !value.contains('\\') && !value.contains(&self.needle) {
+        if value.ends_with(&self.needle) && self.is_suffix {
+            return true;
+        }
+        if !value.contains('\\') && (self.is_suffix || !value.contains(&self.needle)) {
             return false;
         }
         let value: Vec<char> = value.chars().map(unify_separator).collect();

@@ -176,7 +176,8 @@ impl<'a> Places<'a> {
     async fn of(deps: &'a RunnerDeps) -> Result<Self, DiskError> {
         let facts = &*deps.facts;
         let inside = facts.roots.iter().chain([&facts.folder, &facts.worktree]);
-        let known = inside.clone().chain([&facts.spill, &facts.temp]);
+        let data = facts.spill.parent();
+        let known = inside.clone().chain([&facts.spill, &facts.temp]).chain(&data);
         let mut folders = Vec::new();
         for folder in known {
             folders.push((folder.clone(), deps.ports.files.real_path(folder.clone()).await?));
@@ -202,7 +203,7 @@ impl<'a> Places<'a> {
         if !values.contains(&target) {
             values.push(target);
         }
-        let mut aliases = vec![path.to_string(), real.to_string()];
+        let mut aliases = vec![path.to_string(), real.to_string(), self.named(real).to_string()];
         aliases.dedup();
         let subject = if permission == "edit" {
             Subject::Edit { key: DocKey::from_real_path(real.clone()), is_plain: self.is_plain(path, real) }

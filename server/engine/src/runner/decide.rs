@@ -41,15 +41,25 @@ fn by_rules(deps: &RunnerDeps, need: &Need) -> Decision {
         }
         Subject::Folder(_) | Subject::Command(_) | Subject::Search | Subject::Session => rules.into(),
     };
-    let denied = need
+    let by_alias: Vec<Decision> = need
         .aliases
         .iter()
-        .map(|alias| permission::decide(&need.permission, std::slice::from_ref(alias), &by_alias, &[]));
-    if let Some(denied) = denied.into_iter().find(|decision| decision.verdict == Verdict::Deny) {
-        return denied;
+        .map(|alias| permission::decide(&need.permission, std::slice::from_ref(alias), &by_alias, &[]))
+        .collect();
+    if let Some(denied) = by_alias.iter().find(|decision| decision.verdict == Verdict::Deny) {
+        return denied.clone();
     }
     let grants: Vec<_> = need.values.iter().flat_map(|value| deps.grants.rules_for(&need.permission, value)).collect();
-    permission::decide(&need.permission, &need.values, rules, &grants)
+    let decision = permission::decide(&need.permission, &need.values, rules, &grants);
+    match by_alias.into_iter().find(Decision::is_asked_by_guard) {
+        Some(asked) if decision.verdict == Verdict::Allow => asked,
+        _ => decision,
+    }
+}
+
+/// Whether it is asked each time, whatever the answer was.
+pub(super) fn is_always_asked(deps: &RunnerDeps, need: &Need) -> bool {
+    by_rules(deps, need).is_asked_by_guard()
 }
 
 pub(super) fn is_absolute(pattern: &str) -> bool {

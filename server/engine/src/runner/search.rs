@@ -27,6 +27,7 @@ struct Judge {
     /// Rules with absolute patterns deny by absolute names; `None` where there are none.
     absolute: Option<RulesFor>,
     given: AbsPath,
+    named: AbsPath,
     outside: Option<Outside>,
     grants: Arc<Grants>,
 }
@@ -88,6 +89,7 @@ impl Judge {
             renamed: renamed.collect(),
             worktree: worktree.clone(),
             given: given.clone(),
+            named: places.named(real),
             absolute: (!absolute.is_empty()).then(|| RulesFor::new("read", &absolute)),
             read: RulesFor::new("read", &deps.agent.rules),
             outside,
@@ -102,15 +104,17 @@ impl Judge {
         }
         let path = path.to_string_lossy();
         let by_prefix = self.prefixes.iter().map(|prefix| format!("{prefix}{path}"));
-        let read = by_prefix.chain(self.other_name(real)).map(|value| self.read(&value)).max();
+        let other = self.other_name(real).map(|name| path_pattern(&name, &self.worktree));
+        let read = by_prefix.chain(other).map(|value| self.read(&value)).max();
         let outside = self.outside.as_ref().map(|outside| outside.verdict(real, &self.grants));
         read.into_iter().chain(outside).max().unwrap_or(Verdict::Ask)
     }
 
     fn is_denied_by_absolute_name(&self, real: &Path, below: &Path) -> bool {
         let Some(rules) = &self.absolute else { return false };
-        let names = [self.given.join(below).to_string(), real.display().to_string()];
-        names.iter().any(|name| rules.decide(name).0 == Verdict::Deny)
+        let names = [self.given.join(below), self.named.join(below)].into_iter().chain(self.other_name(real));
+        let names = names.map(|name| name.to_string()).chain([real.display().to_string()]);
+        names.into_iter().any(|name| rules.decide(&name).0 == Verdict::Deny)
     }
 
     fn read(&self, value: &str) -> Verdict {
@@ -120,11 +124,8 @@ impl Judge {
         }
     }
 
-    fn other_name(&self, real: &Path) -> Option<String> {
-        self.renamed.iter().find_map(|(folder, name)| {
-            let path = real.strip_prefix(folder.as_path()).ok()?;
-            Some(path_pattern(&name.join(path), &self.worktree))
-        })
+    fn other_name(&self, real: &Path) -> Option<AbsPath> {
+        self.renamed.iter().find_map(|(folder, name)| Some(name.join(real.strip_prefix(folder.as_path()).ok()?)))
     }
 }
 

@@ -1,0 +1,184 @@
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
+use serde_json::json;
+
+use crate::message::ToolStatus;
+use crate::permission::{Verdict, own_configuration};
+use crate::ports::{Ask, OptionKind};
+use crate::workbench::{Bench, path};
+
+/// What the user rejects, one ask a call.
+async fn rejected(bench: &Bench, tool: &str, input: serde_json::Value) -> Ask {
+    bench.client.answer_all(OptionKind::RejectOnce);
+    let before = bench.client.asks().len();
+    let outcome = bench.call(tool, input.clone()).await;
+    assert_eq!(outcome.result.status, ToolStatus::Failed, "{tool} {input}: {}", outcome.result.text);
+    assert!(!outcome.result.text.contains("TOKEN"), "{}", outcome.result.text);
+    let asks = bench.client.asks();
+    assert_eq!(asks.len(), before + 1, "{tool} {input}: {}", outcome.result.text);
+    asks.last().unwrap().clone()
+}
+
+/// A session with a secret under several names.
+fn with_secret() -> Bench {
+    let bench = Bench::trusting();
+    bench.put("/w/.env", "TOKEN=1\n").put("/w/.ENV", "TOKEN=2\n").put("/w/foo/a", "x\n");
+    bench.disk.put_link(&path("/w/notes.txt"), ".env");
+    bench.disk.put_link(&path("/w/sub"), "/w");
+    bench
+}
+
+const SPELLINGS: [&str; 9] =
+    [".env", "/w/.env", ".ENV", "foo/../.env", "./.env", ".env/", "notes.txt", "sub/.env", "file:///w/%2Eenv"];
+
+#[tokio::test]
+async fn c61_a_secret_is_asked_by_every_spelling_that_leads_to_it() {
+    for spelling in SPELLINGS {
+        let bench = with_secret().rule("read", "*", Verdict::Allow);
+        for (tool, input) in
+            [("read", json!({"filePath": spelling})), ("grep", json!({"pattern": "TOKEN", "path": spelling}))]
+        {
+            let ask = rejected(&bench, tool, input).await;
+            assert!(ask.reason.contains("guard secrets"), "{spelling}: {}", ask.reason);
+        }
+    }
+}
+
+#[tokio::test]
+async fn c61_a_denied_secret_is_denied_by_every_spelling_that_leads_to_it() {
+    for spelling in SPELLINGS.into_iter().filter(|spelling| *spelling != ".ENV") {
+        let bench = with_secret().rule("read", "**/.env*", Verdict::Deny).rule("read", ".env*", Verdict::Deny);
+        bench.client.answer_all(OptionKind::AllowAlways);
+        for (tool, input) in
+            [("read", json!({"filePath": spelling})), ("grep", json!({"pattern": "TOKEN", "path": spelling}))]
+        {
+            let text = bench.failed(tool, input).await;
+            assert!(text.contains("denied by rule read") && !text.contains("TOKEN"), "{spelling}: {text}");
+        }
+        assert_eq!(bench.client.asks(), [], "{spelling}");
+    }
+}
+
+#[tokio::test]
+async fn c61_searches_open_no_secret_and_name_no_denied_one() {
+    let bench = with_secret().rule("read", ".env*", Verdict::Deny).rule("read", "*", Verdict::Allow);
+    bench.put("/w/server.pem", "TOKEN\n");
+    bench.client.answer_all(OptionKind::AllowAlways);
+    let text = bench.done("grep", json!({"pattern": "TOKEN"})).await;
+    assert!(!text.contains("Line"), "{text}");
+    let denied = with_secret().rule("read", ".env*", Verdict::Deny);
+    let found = denied.done("glob", json!({"pattern": "**/.env*"})).await;
+    assert!(!found.contains("/w/.env"), "{found}");
+    assert_eq!(denied.client.asks(), []);
+}
+
+/// Names that only look alike are other files, with rules of their own.
+#[tokio::test]
+async fn c61_names_that_look_alike_are_other_files() {
+    let bench = with_secret();
+    for other in [".\u{435}nv", ".env\u{200b}x", ".env.", "..env.example"] {
+        bench.put(&format!("/w/{other}"), "x\n");
+    }
+    bench.client.answer_all(OptionKind::RejectOnce);
+    let text = bench.done("read", json!({"filePath": ".\u{435}nv"})).await;
+    assert!(text.contains("1: x"), "{text}");
+    rejected(&bench, "read", json!({"filePath": ".env."})).await;
+}
+
+#[tokio::test]
+async fn c61_an_edit_tells_nothing_of_a_file_that_may_not_be_read() {
+    let bench = with_secret().rule("read", ".env", Verdict::Deny);
+    bench.client.answer_all(OptionKind::AllowAlways);
+    for (tool, input) in [
+        ("edit", json!({"filePath": ".env", "oldString": "TOKEN=9", "newString": "x"})),
+        ("edit", json!({"filePath": "notes.txt", "oldString": "OKEN=", "newString": "OKEN="})),
+        ("write", json!({"filePath": ".env", "content": "x"})),
+    ] {
+        let text = bench.failed(tool, input).await;
+        assert!(!text.contains("TOKEN") && !text.contains("=1"), "{tool}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn c61_the_environment_and_the_memory_of_processes_are_closed() {
+    let bench =
+        Bench::trusting().rule("external_directory", "*", Verdict::Allow).rule("read", "/proc/*", Verdict::Allow);
+    bench.disk.put_link(&path("/proc/self"), "4711");
+    bench.put("/proc/4711/environ", "TOKEN=1").put("/proc/4711/task/4711/environ", "TOKEN=1").put("/etc/hosts", "h\n");
+    bench.disk.put_link(&path("/proc/4711/cwd"), "/w");
+    bench.disk.put_link(&path("/proc/4711/root"), "/");
+    bench.put("/w/.env", "TOKEN=1\n");
+    bench.disk.put_link(&path("/w/e"), "/proc/self/environ");
+    bench.disk.put_link(&path("/dev/fd"), "/proc/self/fd");
+    bench.disk.put_link(&path("/proc/4711/fd/3"), "/w/.env");
+    bench.client.answer_all(OptionKind::AllowAlways);
+    for file in [
+        "/proc/self/environ",
+        "/proc/4711/environ",
+        "/proc/self/task/4711/environ",
+        "/proc/self/root/proc/self/environ",
+        "e",
+    ] {
+        let text = bench.failed("read", json!({"filePath": file})).await;
+        assert!(text.contains("denied by rule read \"/proc/*/environ\": deny (guard own_files"), "{file}: {text}");
+    }
+    for file in ["/proc/self/cwd/.env", "/proc/self/root/w/.env", "/dev/fd/3"] {
+        rejected(&bench, "read", json!({"filePath": file})).await;
+    }
+}
+
+#[tokio::test]
+async fn what_the_daemon_keeps_for_itself_is_closed_whatever_rules_and_answers_say() {
+    let bench = Bench::trusting().rule("*", "*", Verdict::Allow).rule("read", "/data/auth.json", Verdict::Allow);
+    bench.disk.put_folder(&path("/data"));
+    bench.put("/data/auth.json", "TOKEN").put("/data/tool-output/1", "out\n").put("/data/plans/a.md", "plan\n");
+    bench.disk.put_link(&path("/w/a"), "/data/auth.json");
+    bench.disk.put_link(&path("/w/d"), "/data");
+    bench.client.answer_all(OptionKind::AllowAlways);
+    for file in ["/data/auth.json", "a", "d/auth.json"] {
+        for (tool, input) in [
+            ("read", json!({"filePath": file})),
+            ("write", json!({"filePath": file, "content": "x"})),
+            ("edit", json!({"filePath": file, "oldString": "TOKEN", "newString": "x"})),
+            ("grep", json!({"pattern": "TOKEN", "path": file})),
+        ] {
+            let text = bench.failed(tool, input).await;
+            assert!(text.contains("guard own_files"), "{tool} {file}: {text}");
+        }
+    }
+    let text = bench.done("grep", json!({"pattern": "TOKEN|out|plan", "path": "/data"})).await;
+    assert!(!text.contains("auth.json"), "{text}");
+    assert_eq!(bench.text("/data/auth.json"), "TOKEN");
+    for file in ["/data/tool-output/1", "/data/plans/a.md"] {
+        bench.done("read", json!({"filePath": file})).await;
+    }
+}
+
+/// The data folder by the name that it has behind a link.
+#[tokio::test]
+async fn what_the_daemon_keeps_for_itself_is_closed_by_its_other_names() {
+    let bench = Bench::trusting().rule("*", "*", Verdict::Allow);
+    bench.put("/disk/copydesk/auth.json", "TOKEN").disk.put_link(&path("/data"), "/disk/copydesk");
+    let text = bench.failed("read", json!({"filePath": "/disk/copydesk/auth.json"})).await;
+    assert!(text.contains("guard own_files"), "{text}");
+    let text = bench.done("grep", json!({"pattern": "TOKEN", "path": "/disk"})).await;
+    assert!(!text.contains("Line"), "{text}");
+}
+
+#[tokio::test]
+async fn edits_of_the_users_own_configuration_are_asked_each_time() {
+    let bench = Bench::trusting()
+        .rule("*", "*", Verdict::Allow)
+        .guarded(own_configuration(["/home/user/.config/copydesk/*".to_owned()]));
+    let file = "/home/user/.config/copydesk/copydesk.jsonc";
+    bench.put(file, "{}\n").disk.put_link(&path("/w/c"), file);
+    bench.open(file, 1, "{}\n");
+    for name in [file, "c", file] {
+        let ask =
+            rejected(&bench, "edit", json!({"filePath": name, "oldString": "{}", "newString": "{\"a\": 1}"})).await;
+        assert!(ask.reason.contains("guard own_files"), "{}", ask.reason);
+        let kinds: Vec<OptionKind> = ask.options.iter().map(|option| option.kind).collect();
+        assert_eq!(kinds, [OptionKind::AllowOnce, OptionKind::RejectOnce], "no answer stands for good");
+    }
+    assert_eq!(bench.text(file), "{}\n");
+}
