@@ -11,6 +11,7 @@ mod providers;
 mod raw;
 mod remembered;
 mod rules;
+mod sandbox;
 mod substitute;
 mod survey;
 mod untrusted;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use copydesk_workspace::path::AbsPath;
 
 use crate::agent::{self, Agent};
+use crate::confinement::SandboxSettings;
 use crate::cost::Prices;
 use crate::message::ModelRef;
 use crate::permission::Guards;
@@ -57,6 +59,8 @@ pub struct Config {
     pub guards: Guards,
     /// From the user's files alone.
     pub language_servers: LanguageServers,
+    /// From the user's files; a project only makes it stricter.
+    pub sandbox: SandboxSettings,
     /// Shown to the user when a session opens.
     pub problems: Vec<Problem>,
     /// Every variable whose value may be a key of a provider; hidden from children (R19.3).
@@ -116,6 +120,7 @@ impl Default for Config {
             continue_on_reject: false,
             guards: Guards::default(),
             language_servers: LanguageServers::default(),
+            sandbox: SandboxSettings::default(),
             problems: Vec::new(),
             key_variables: Vec::new(),
         }

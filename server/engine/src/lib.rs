@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod config;
+pub mod confinement;
 pub mod cost;
 pub mod engine;
 pub mod escape;

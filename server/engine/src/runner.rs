@@ -20,8 +20,9 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, PLAN};
 use crate::config::Config;
+use crate::confinement::{NetworkRight, Rights, WorkspaceRight, confine};
 use crate::event::{SessionEvent, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
 use crate::message::{SeenFile, ToolResult, ToolStatus, TurnEnd};
@@ -380,8 +381,17 @@ impl Runner {
             progress,
             label: format!("{} {call}", self.deps.session),
             hidden_vars: self.deps.config.key_variables.clone(),
-            confinement: Confinement::None,
+            passed_vars: self.deps.config.sandbox.environment.clone(),
+            confinement: self.confinement(),
         }
+    }
+
+    /// Of a command that was not granted to run outside of the sandbox.
+    fn confinement(&self) -> Confinement {
+        let RunnerDeps { config, facts, ports, agent, .. } = &self.deps;
+        let workspace = if agent.name == PLAN { WorkspaceRight::Read } else { WorkspaceRight::Change };
+        let rights = Rights { workspace, network: NetworkRight::AsSet };
+        confine(&config.sandbox, &ports.shell.sandbox(), facts, &ports.environment.folders(), rights)
     }
 
     async fn end(&self, view: ToolCallView, input: Value, ended: Result<commit::Done, Stopped>) -> CallOutcome {

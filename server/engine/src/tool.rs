@@ -147,6 +147,8 @@ pub struct ToolContext {
     pub label: String,
     /// Variables that children must not see.
     pub hidden_vars: Vec<String>,
+    /// Variables that commands get besides the usual ones.
+    pub passed_vars: Vec<String>,
     /// Of commands, unless one was granted to run outside of it.
     pub confinement: Confinement,
 }

@@ -3,6 +3,7 @@
 mod editor;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -49,9 +50,15 @@ pub(crate) struct BenchShell {
     disk: Arc<MemoryDisk>,
     jobs: Mutex<VecDeque<Job>>,
     commands: Mutex<Vec<ShellCommand>>,
+    is_sandboxed: AtomicBool,
 }
 
 impl BenchShell {
+    /// From now on there is a sandbox.
+    pub(crate) fn enforce(&self) {
+        self.is_sandboxed.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn will(&self, job: impl FnOnce(&MemoryDisk) -> ShellOutcome + Send + 'static) {
         lock(&self.jobs).push_back(Box::new(job));
     }
@@ -88,6 +95,9 @@ impl Shell for BenchShell {
     }
 
     fn sandbox(&self) -> SandboxSupport {
+        if self.is_sandboxed.load(Ordering::Relaxed) {
+            return SandboxSupport::Enforced { by: "the test".to_owned(), gaps: Vec::new() };
+        }
         SandboxSupport::Missing { reason: "commands of this test are not run".to_owned() }
     }
 }

@@ -38,6 +38,7 @@ impl Fixture {
             timeout: LONG,
             overflow: AbsPath::new(self.path("overflow")).unwrap(),
             hidden_vars: Vec::new(),
+            passed_vars: Vec::new(),
             confinement: Confinement::None,
         }
     }

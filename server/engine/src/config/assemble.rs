@@ -10,6 +10,7 @@ use super::node::Node;
 use super::providers::providers;
 use super::raw::{ModelName, RawAgent, RawConfig, RawLogLevel, RawMode};
 use super::rules::{Author, rules};
+use super::sandbox::sandbox;
 use super::{Config, Problem};
 use crate::agent::{self, Agent, AgentMode};
 use crate::message::ModelRef;
@@ -53,6 +54,7 @@ pub(super) fn assemble(
         guards,
         continue_on_reject: all.experimental.continue_loop_on_deny.unwrap_or(false),
         language_servers: all.lsp.into(),
+        sandbox: sandbox(&user.sandbox, &project.sandbox, facts, home),
         ..Config::default()
     };
     if let Some(lines) = all.tool_output.max_lines {

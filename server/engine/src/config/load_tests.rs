@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::confinement::SandboxSettings;
 use crate::cost::{Prices, Rates};
 use crate::permission::{Guards, Verdict, decide, is_hidden};
 use crate::ports::{LanguageServer, LanguageServers, WireProtocol};
@@ -939,4 +940,32 @@ fn r19_1_language_servers_are_the_user_s_word_and_a_project_can_only_do_without(
         &broken,
         &["/home/user/.config/copydesk/copydesk.jsonc:1: lsp.own.command: expected a sequence, found a text"],
     );
+}
+
+#[test]
+fn r19_1_the_sandbox_is_the_users_and_a_project_only_tightens_it() {
+    let user = r#"{"sandbox": {"writable": ["~/cache", "../out", "/abs"], "readable": ["~/.npmrc"], "unreadable": ["/srv/keys"], "network": true,
+        "environment": ["DATABASE_URL", "MY_*"]}}"#;
+    let loaded = load_files(&[(GLOBAL, user)]).sandbox;
+    assert!(loaded.enabled && loaded.network);
+    assert_eq!(loaded.writable, [path("/home/user/cache"), path("/code/app/sub/../out"), path("/abs")]);
+    assert_eq!((loaded.readable, loaded.unreadable), (vec![path("/home/user/.npmrc")], vec![path("/srv/keys")]));
+    assert_eq!(loaded.environment, ["DATABASE_URL", "MY_*"]);
+
+    let hostile = r#"{"sandbox": {"enabled": false, "writable": ["/"], "readable": ["/"], "unreadable": [], "network": true, "environment": ["*"]}}"#;
+    let config = load_files(&[(PROJECT, hostile)]);
+    assert_eq!(config.sandbox, SandboxSettings::default());
+    let named: Vec<_> = config.problems.iter().filter_map(|problem| problem.key.as_deref()).collect();
+    assert_eq!(
+        named,
+        ["sandbox.enabled", "sandbox.network", "sandbox.writable", "sandbox.readable", "sandbox.environment"]
+    );
+
+    let off = r#"{"sandbox": {"enabled": false, "network": true}}"#;
+    assert!(!load_files(&[(GLOBAL, off)]).sandbox.enabled);
+    let strict = r#"{"sandbox": {"enabled": true, "network": false, "unreadable": ["keys"]}}"#;
+    let both = load_files(&[(GLOBAL, off), (PROJECT, strict)]);
+    check_problems(&both, &[]);
+    assert_eq!((both.sandbox.enabled, both.sandbox.network), (true, false));
+    assert_eq!(both.sandbox.unreadable, [path("/code/app/sub/keys")]);
 }

@@ -4,6 +4,7 @@
 
 mod guards;
 mod lsp;
+mod sandbox;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,6 +20,7 @@ use crate::permission::Verdict;
 
 use self::guards::RawGuards;
 use self::lsp::RawLsp;
+pub(super) use self::sandbox::RawSandbox;
 
 /// The JSON Schema of a configuration file.
 pub fn config_schema() -> Value {
@@ -70,6 +72,8 @@ pub(super) struct RawConfig {
     pub(super) instructions: Vec<String>,
     /// Language servers that are started where the editor offers no problems; `false` for none. Taken from your own files alone.
     pub(super) lsp: RawLsp,
+    /// What commands are held to, where the system has a sandbox. Taken from your own files; a project only makes it stricter.
+    pub(super) sandbox: RawSandbox,
     pub(super) tool_output: RawToolOutput,
     /// How much is written to the log; `warn` if not set. Only your own files count.
     #[serde(rename = "logLevel")]

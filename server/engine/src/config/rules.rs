@@ -48,7 +48,7 @@ fn rule(permission: &str, pattern: &str, verdict: Verdict, place: &Place, author
 }
 
 /// A leading `~/` or `$HOME`, or `~` alone; nothing else.
-fn expand_home(pattern: &str, home: &AbsPath) -> String {
+pub(super) fn expand_home(pattern: &str, home: &AbsPath) -> String {
     let rest = match pattern {
         "~" => "",
         _ if pattern.starts_with("~/") => &pattern[1..],

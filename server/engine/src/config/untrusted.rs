@@ -38,6 +38,16 @@ pub(super) fn restrict(tree: &mut Node, agents: &BTreeSet<String>, problems: &mu
     for key in ["default_agent", "guards"] {
         left_out.take(tree, "", key, |_| Some(Fault::Widens));
     }
+    if let Some(sandbox) = tree.get_mut("sandbox") {
+        for (key, wide) in [("enabled", false), ("network", true)] {
+            let widens =
+                |node: &Node| matches!(node.value, Value::Bool(value) if value == wide).then_some(Fault::Widens);
+            left_out.take(sandbox, "sandbox.", key, widens);
+        }
+        for key in ["writable", "readable", "environment"] {
+            left_out.take(sandbox, "sandbox.", key, |_| Some(Fault::Widens));
+        }
+    }
     if let Some(experimental) = tree.get_mut("experimental") {
         let widens = |node: &Node| matches!(node.value, Value::Bool(true)).then_some(Fault::Widens);
         left_out.take(experimental, "experimental.", "continue_loop_on_deny", widens);

@@ -30,8 +30,10 @@ pub struct ShellCommand {
     pub timeout: Duration,
     /// Where the whole output goes, once it passes what is kept; made only then.
     pub overflow: AbsPath,
-    /// Names of variables that children must not see, e.g. keys of providers.
+    /// Names of variables that children must not see, e.g. keys of providers: neither these nor others of the same value.
     pub hidden_vars: Vec<String>,
+    /// Names of variables that it gets besides those that every command gets; `*` at the end stands for any rest.
+    pub passed_vars: Vec<String>,
     pub confinement: Confinement,
 }
 
@@ -52,6 +54,8 @@ pub struct SandboxPolicy {
     /// Neither these nor anything below them can be read; they win over `writable`. What does not exist is passed over.
     pub unreadable: Vec<AbsPath>,
     pub network: bool,
+    /// Writable too, made where it is absent, and the command's `TMPDIR`.
+    pub temp: AbsPath,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,11 +6,15 @@ use copydesk_workspace::path::{AbsPath, DocKey};
 use super::RunnerDeps;
 use super::grants::Grant;
 use super::search::granted_root;
+use crate::confinement::is_in_force;
 use crate::escape::escaped_line;
 use crate::permission::{is_sensitive, path_pattern};
 use crate::search::GrantedRoot;
 use crate::tool::{Access, Facts};
 use crate::view::{Granted, Scope};
+
+/// The permission of commands outside of the sandbox.
+pub(super) const UNCONFINED: &str = "bash_unconfined";
 
 /// One permission that a call needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +41,8 @@ pub(super) enum Subject {
     },
     Folder(String),
     Command(String),
+    /// A command that would run outside of the sandbox.
+    Unconfined(String),
     /// With whatever pattern.
     Search,
     Session,
@@ -59,11 +65,12 @@ impl Need {
         match &self.subject {
             Subject::Folder(folder) => vec![Grant::Under { permission: permission.clone(), folder: folder.clone() }],
             Subject::Search => vec![Grant::All { permission: permission.clone() }],
-            Subject::Read | Subject::Edit { .. } | Subject::Command(_) | Subject::Session => self
-                .values
-                .iter()
-                .map(|value| Grant::Exact { permission: permission.clone(), value: value.clone() })
-                .collect(),
+            Subject::Read | Subject::Edit { .. } | Subject::Command(_) | Subject::Unconfined(_) | Subject::Session => {
+                self.values
+                    .iter()
+                    .map(|value| Grant::Exact { permission: permission.clone(), value: value.clone() })
+                    .collect()
+            }
         }
     }
 }
@@ -94,9 +101,12 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
                 granted.push(Granted { real: real.clone(), write: true });
                 resolved.paths.push((path, real));
             }
-            Access::Command { text, folder, unconfined: _ } => {
+            Access::Command { text, folder, unconfined } => {
                 let real = deps.ports.files.real_path(folder.clone()).await?;
                 resolved.needs.extend(places.outside(deps, &folder, &real).await);
+                if unconfined && is_in_force(&deps.config.sandbox, &deps.ports.shell.sandbox()) {
+                    resolved.needs.push(outside_of_sandbox(text.clone()));
+                }
                 resolved.needs.push(command(text));
                 is_command = true;
             }
@@ -139,6 +149,17 @@ fn command(text: String) -> Need {
         subject: Subject::Command(text),
         what: "run a command".to_owned(),
         always: Some("this exact command".to_owned()),
+    }
+}
+
+fn outside_of_sandbox(text: String) -> Need {
+    Need {
+        permission: UNCONFINED.to_owned(),
+        values: vec![text.clone()],
+        aliases: Vec::new(),
+        subject: Subject::Unconfined(text),
+        what: "run a command outside of the sandbox, with all of your rights".to_owned(),
+        always: Some("this exact command outside of the sandbox".to_owned()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::RunnerDeps;
-use super::access::{Need, Subject};
+use super::access::{Need, Subject, UNCONFINED};
 use crate::permission::{self, Decision, Mode, Rule, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,9 @@ fn by_rules(deps: &RunnerDeps, need: &Need) -> Decision {
         Subject::Read | Subject::Edit { .. } => {
             rules.iter().filter(|rule| is_absolute(&rule.pattern)).cloned().collect()
         }
-        Subject::Folder(_) | Subject::Command(_) | Subject::Search | Subject::Session => rules.into(),
+        Subject::Folder(_) | Subject::Command(_) | Subject::Unconfined(_) | Subject::Search | Subject::Session => {
+            rules.into()
+        }
     };
     let by_alias: Vec<Decision> = need
         .aliases
@@ -77,7 +79,11 @@ fn reservation(deps: &RunnerDeps, need: &Need, decision: &Decision) -> Option<St
             let text = "edits that the editor cannot show and take back are asked unless a rule of yours allows them";
             (!is_free && !decision.is_allowed_by_user()).then(|| text.to_owned())
         }
-        Subject::Command(text) => {
+        // A rule for everything was not written with this in mind.
+        Subject::Unconfined(_) if !decision.rule.as_ref().is_some_and(|rule| rule.permission == UNCONFINED) => {
+            Some(format!("that is asked unless a rule of yours for {UNCONFINED} allows it"))
+        }
+        Subject::Command(text) | Subject::Unconfined(text) => {
             if !decision.is_allowed_by_user() {
                 return Some("commands are asked unless a rule of yours allows them".to_owned());
             }

@@ -14,7 +14,8 @@ use crate::escape::{escaped, escaped_line};
 use crate::output::{self, Limits};
 use crate::overlay;
 use crate::ports::{
-    CapturedOutput, CommandEnd, FileChange, FileChangeKind, Preview, ReloadReport, ShellCommand, ShellOutcome, Unsaved,
+    CapturedOutput, CommandEnd, Confinement, FileChange, FileChangeKind, Preview, ReloadReport, ShellCommand,
+    ShellOutcome, Unsaved,
 };
 use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
 
@@ -33,6 +34,8 @@ pub(super) struct Input {
     workdir: Option<String>,
     /// What it does, in a few words, for the user.
     description: Option<String>,
+    /// Only where the sandbox stands in the way of what the user wants: why the command has to run outside of it. The user is asked.
+    unconfined: Option<String>,
 }
 
 #[derive(Debug)]
@@ -42,6 +45,8 @@ pub(super) struct Command {
     timeout: Duration,
     /// Buffers that only the agent has changed, shown to the user before.
     save: Vec<String>,
+    /// Why it runs outside of the sandbox.
+    unconfined: Option<String>,
 }
 
 impl Tool for Bash {
@@ -68,7 +73,11 @@ impl Tool for Bash {
         if input.command.trim().is_empty() {
             return Err(ToolError::Tell("`command` is empty; nothing was run".to_owned()));
         }
-        Ok(vec![Access::Command { text: input.command.clone(), folder: folder(input, facts)?, unconfined: false }])
+        Ok(vec![Access::Command {
+            text: input.command.clone(),
+            folder: folder(input, facts)?,
+            unconfined: unconfined(input).is_some(),
+        }])
     }
 
     async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Command>, ToolError> {
@@ -76,6 +85,10 @@ impl Tool for Bash {
         let (own, users) = unsaved(ctx);
         let name = |document: &Document| escaped_line(&path::shown(&document.path, &ctx.facts));
         let mut notes: Vec<String> = input.description.iter().map(|text| escaped(text)).collect();
+        let unconfined = unconfined(input).filter(|_| ctx.confinement != Confinement::None);
+        notes.extend(unconfined.map(|reason| {
+            format!("it runs OUTSIDE OF THE SANDBOX, with all of your rights: {}", escaped_line(reason))
+        }));
         notes.extend(
             own.iter().map(|document| format!("{} is saved first: only the agent has changed it", name(document))),
         );
@@ -86,7 +99,16 @@ impl Tool for Bash {
             Preview::Command { shown, lines, folder: escaped_line(&folder.to_string()), notes, asked: Vec::new() };
         let timeout = Duration::from_millis(input.timeout.map_or(DEFAULT_TIMEOUT, NonZeroU64::get));
         let save = own.into_iter().map(|document| document.uri).collect();
-        Ok(Prepared { value: Command { text: input.command.clone(), folder, timeout, save }, preview })
+        Ok(Prepared {
+            value: Command {
+                text: input.command.clone(),
+                folder,
+                timeout,
+                save,
+                unconfined: unconfined.map(str::to_owned),
+            },
+            preview,
+        })
     }
 
     async fn commit(&self, command: Command, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
@@ -96,13 +118,16 @@ impl Tool for Bash {
             return Err(ToolError::Cancelled.into());
         }
         let timeout = command.timeout;
+        let confinement = if command.unconfined.is_some() { Confinement::None } else { ctx.confinement.clone() };
+        let boundary = boundary(&confinement);
         let run = ShellCommand {
             command: command.text,
             folder: command.folder,
             timeout,
             overflow: output::spill_path(&ctx.facts, &*ctx.ids),
             hidden_vars: ctx.hidden_vars.clone(),
-            confinement: ctx.confinement.clone(),
+            passed_vars: ctx.passed_vars.clone(),
+            confinement,
         };
         let ran = ctx.shell.run(run, ctx.progress.0.clone(), ctx.cancel.clone()).await;
         let outcome = ran.map_err(|error| ToolError::Tell(format!("{error}. Nothing was run.")))?;
@@ -111,7 +136,8 @@ impl Tool for Bash {
 
         let mut text = shown(&outcome.output, ctx).await;
         let ended = ended(&outcome, timeout);
-        for note in ended.into_iter().chain(notes) {
+        let boundary = boundary.filter(|_| outcome.end != CommandEnd::Exited(0));
+        for note in ended.into_iter().chain(boundary).chain(notes) {
             text.push_str(&format!("\n[{note}]"));
         }
         let exit = match outcome.end {
@@ -128,6 +154,22 @@ fn folder(input: &Input, facts: &Facts) -> Result<AbsPath, ToolError> {
         Some(folder) if !folder.trim().is_empty() => path::resolve(folder, facts),
         _ => Ok(facts.folder.clone()),
     }
+}
+
+/// Some models fill what they do not use with blanks.
+fn unconfined(input: &Input) -> Option<&str> {
+    input.unconfined.as_deref().map(str::trim).filter(|reason| !reason.is_empty())
+}
+
+/// What held the command, for one that failed: whether that was the cause, the system does not tell.
+fn boundary(confinement: &Confinement) -> Option<String> {
+    let Confinement::Sandbox(policy) = confinement else { return None };
+    let writable: Vec<String> = policy.writable.iter().chain([&policy.temp]).map(AbsPath::to_string).collect();
+    let network = if policy.network { "" } else { ", uses no network" };
+    Some(format!(
+        "it ran in the sandbox, which changes files only in {} (TMPDIR){network} and reads no keys of the user. If it failed for that, and not otherwise, repeat the call with `unconfined` and the reason: the user is asked",
+        writable.join(", ")
+    ))
 }
 
 /// Those that may be saved, and those that hold text of the user.

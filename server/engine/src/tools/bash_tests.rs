@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use crate::message::ToolStatus;
 use crate::permission::Verdict;
-use crate::ports::{CapturedOutput, CommandEnd, FileChangeKind, OptionKind, Preview, ShellOutcome};
+use crate::ports::{
+    CapturedOutput, CommandEnd, Confinement, FileChangeKind, OptionKind, Preview, SandboxPolicy, ShellOutcome,
+};
 use crate::workbench::{Bench, Typing, path, printed};
 
 fn trusting() -> Bench {
@@ -37,6 +39,109 @@ async fn r19_3_keys_are_hidden_from_children() {
     let bench = trusting();
     bench.done("bash", command("env")).await;
     assert_eq!(bench.shell.commands()[0].hidden_vars, ["OPENAI_API_KEY"]);
+}
+
+/// What the last command was held to; `None` where it had all rights.
+fn policy(bench: &Bench) -> Option<SandboxPolicy> {
+    match bench.shell.commands().pop().unwrap().confinement {
+        Confinement::Sandbox(policy) => Some(policy),
+        Confinement::None => None,
+    }
+}
+
+#[tokio::test]
+async fn r8_5_commands_run_in_the_sandbox_where_there_is_one() {
+    let bench = trusting();
+    bench.done("bash", command("make")).await;
+    assert_eq!(policy(&bench), None);
+    bench.shell.enforce();
+    bench.done("bash", command("make")).await;
+    let held = policy(&bench).unwrap();
+    assert_eq!((held.writable, held.temp, held.network), (vec![path("/w")], path("/tmp/copydesk"), false));
+    assert!(held.unreadable.contains(&path("/home/user/.ssh")));
+    let plan = trusting().agent("plan");
+    plan.shell.enforce();
+    plan.done("bash", command("make")).await;
+    assert_eq!(policy(&plan).unwrap().writable, []);
+    let mut off = trusting();
+    off.config.sandbox.enabled = false;
+    off.shell.enforce();
+    off.done("bash", command("make")).await;
+    assert_eq!(policy(&off), None);
+}
+
+#[tokio::test]
+async fn a_command_that_fails_in_the_sandbox_is_told_what_held_it() {
+    let bench = trusting();
+    bench.shell.enforce();
+    bench.shell.will(|_| ends(CommandEnd::Exited(1)));
+    assert_eq!(
+        bench.done("bash", command("x")).await,
+        "out\n[exit code 1]\n[it ran in the sandbox, which changes files only in /w, /tmp/copydesk (TMPDIR), uses no network and reads no keys of the user. \
+         If it failed for that, and not otherwise, repeat the call with `unconfined` and the reason: the user is asked]"
+    );
+    assert_eq!(bench.done("bash", command("x")).await, "x\n[exit code 0]");
+}
+
+fn unconfined(reason: &str) -> Value {
+    json!({"command": "git push", "unconfined": reason})
+}
+
+/// Whatever else a rule allows: only one that speaks of it lets a command out of the sandbox without a question.
+#[tokio::test]
+async fn outside_of_the_sandbox_is_always_asked_and_named() {
+    for rules in [&[("bash", "*")][..], &[("*", "*")], &[("bash", "*"), ("bash_unconfined", "git pull")]] {
+        let mut bench = Bench::trusting();
+        for (permission, pattern) in rules {
+            bench = bench.rule(permission, pattern, Verdict::Allow);
+        }
+        bench.shell.enforce();
+        let (outcome, ()) = tokio::join!(bench.call("bash", unconfined("it \u{202e}pushes")), async {
+            let ask = bench.client.next_ask().await;
+            assert!(ask.ask.reason.contains("outside of the sandbox, with all of your rights"), "{}", ask.ask.reason);
+            let Preview::Command { notes, .. } = &ask.ask.preview else { panic!("{:?}", ask.ask) };
+            let note = "it runs OUTSIDE OF THE SANDBOX, with all of your rights: it \\u{202e}pushes";
+            assert_eq!(notes.as_slice(), [note.to_owned()]);
+            assert!(bench.shell.commands().is_empty());
+            ask.select(OptionKind::AllowOnce, None);
+        });
+        assert_eq!(outcome.result.status, ToolStatus::Completed);
+        assert_eq!(policy(&bench), None);
+    }
+}
+
+#[tokio::test]
+async fn what_is_allowed_inside_is_not_allowed_outside() {
+    let bench = trusting().rule("bash_unconfined", "git *", Verdict::Deny);
+    bench.shell.enforce();
+    assert!(bench.failed("bash", unconfined("x")).await.contains("denied"));
+    assert!(bench.shell.commands().is_empty());
+
+    let bench = trusting().rule("bash_unconfined", "git push*", Verdict::Allow);
+    bench.shell.enforce();
+    bench.done("bash", unconfined("x")).await;
+    assert_eq!(policy(&bench), None);
+    // The same without the wish stays inside.
+    bench.done("bash", json!({"command": "git push", "unconfined": " "})).await;
+    assert!(policy(&bench).is_some());
+}
+
+/// An ask of the session's covers exactly what its label said.
+#[tokio::test]
+async fn an_answer_for_the_inside_does_not_count_outside() {
+    let bench = Bench::trusting();
+    bench.shell.enforce();
+    for (input, times) in [(command("git push"), 1), (unconfined("x"), 1), (unconfined("x"), 0)] {
+        let call = bench.call("bash", input);
+        let answers = async {
+            for _ in 0..times {
+                bench.client.next_ask().await.select(OptionKind::AllowAlways, None);
+            }
+        };
+        let (outcome, ()) = tokio::join!(call, answers);
+        assert_eq!(outcome.result.status, ToolStatus::Completed);
+    }
+    assert_eq!(bench.shell.commands().len(), 3);
 }
 
 #[tokio::test]

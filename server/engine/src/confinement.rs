@@ -1,0 +1,105 @@
+//! What a command is held to: the user's settings, the session's folders and the rights that the call was given become a policy. Pure; it enforces nothing.
+
+mod secrets;
+
+use copydesk_workspace::path::AbsPath;
+
+use crate::ports::{Confinement, Folders, SandboxPolicy, SandboxSupport};
+use crate::tool::Facts;
+
+pub use secrets::secrets;
+
+/// The key `sandbox`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxSettings {
+    pub enabled: bool,
+    /// Further folders and files that commands may change.
+    pub writable: Vec<AbsPath>,
+    /// Of `secrets`, those that commands may read all the same, with what is below them.
+    pub readable: Vec<AbsPath>,
+    /// Further places that commands may not read.
+    pub unreadable: Vec<AbsPath>,
+    /// For every command.
+    pub network: bool,
+    /// Names of variables that every command gets besides the usual ones, in the sandbox and outside of it; `*` at the end stands for any rest.
+    pub environment: Vec<String>,
+}
+
+impl Default for SandboxSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            writable: Vec::new(),
+            readable: Vec::new(),
+            unreadable: Vec::new(),
+            network: false,
+            environment: Vec::new(),
+        }
+    }
+}
+
+/// What one command was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rights {
+    /// Whether it may change the workspace, or its temporary folder alone.
+    pub workspace: WorkspaceRight,
+    pub network: NetworkRight,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkspaceRight {
+    Change,
+    Read,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetworkRight {
+    Full,
+    /// None, unless the settings give it to every command.
+    AsSet,
+}
+
+/// Whether commands run in the sandbox unless they are granted to run outside of it.
+pub fn is_in_force(settings: &SandboxSettings, support: &SandboxSupport) -> bool {
+    settings.enabled && support.is_enforced()
+}
+
+/// `None` where the user has switched the sandbox off and where the system has none.
+pub fn confine(
+    settings: &SandboxSettings,
+    support: &SandboxSupport,
+    facts: &Facts,
+    folders: &Folders,
+    rights: Rights,
+) -> Confinement {
+    if !is_in_force(settings, support) {
+        return Confinement::None;
+    }
+    let workspace: Vec<AbsPath> = facts.roots.iter().chain([&facts.folder, &facts.worktree]).cloned().collect();
+    // Who opens a folder with secrets in it works on them.
+    let is_opened = |secret: &AbsPath| workspace.iter().any(|root| root.starts_with(secret));
+    let is_lifted = |secret: &AbsPath| settings.readable.iter().any(|readable| secret.starts_with(readable));
+    let hidden = secrets(folders).into_iter().filter(|secret| !is_opened(secret) && !is_lifted(secret));
+    let unreadable = distinct(hidden.chain(settings.unreadable.iter().cloned()));
+    let writable = match rights.workspace {
+        WorkspaceRight::Change => distinct(workspace.iter().chain(&settings.writable).cloned()),
+        WorkspaceRight::Read => Vec::new(),
+    };
+    let network = settings.network || rights.network == NetworkRight::Full;
+    Confinement::Sandbox(SandboxPolicy { writable, unreadable, network, temp: facts.temp.clone() })
+}
+
+fn distinct(paths: impl Iterator<Item = AbsPath>) -> Vec<AbsPath> {
+    let mut kept = Vec::new();
+    for path in paths {
+        if !kept.contains(&path) {
+            kept.push(path);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+#[path = "confinement_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod tests;
