@@ -5,6 +5,29 @@ use std::ops::Range;
 
 use copydesk_workspace::path::AbsPath;
 
+use expansion::{Expanded, Scope};
+use walk::Walk;
+
+mod arity;
+mod builtins;
+mod command;
+mod expansion;
+mod file_programs;
+mod find;
+mod interpreters;
+mod options;
+mod programs;
+mod proven;
+mod reader;
+mod scripts;
+mod second_reading;
+mod syntax;
+mod touched;
+mod variables;
+mod version_control;
+mod walk;
+mod wrappers;
+
 /// Where a command starts.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
@@ -93,7 +116,22 @@ pub struct Unknown {
 }
 
 /// What `text` would do when bash runs it in `at.folder`. Never fails: what is not understood is in `unknown`.
-pub fn analyse(text: &str, _at: Surroundings<'_>) -> Analysis {
-    let unknown = Unknown { span: 0..text.len(), reason: "a command".to_owned() };
-    Analysis { unknown: vec![unknown], ..Analysis::default() }
+pub fn analyse(text: &str, at: Surroundings<'_>) -> Analysis {
+    let home = Expanded::literal(&at.home.to_string());
+    let scope = Scope {
+        folders: Some(vec![at.folder.clone()]),
+        moved: false,
+        variables: [("HOME".to_owned(), vec![home])].into(),
+    };
+    let mut walk = Walk::new();
+    walk.text(text, None, scope);
+    let mut analysis = walk.finish();
+    if analysis.commands.is_empty() && analysis.unknown.is_empty() {
+        analysis.unknown.push(Unknown { span: 0..text.len(), reason: "no command is in it".to_owned() });
+    }
+    analysis
 }
+
+#[cfg(test)]
+#[path = "shell_tests.rs"]
+mod tests;

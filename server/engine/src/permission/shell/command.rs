@@ -1,0 +1,313 @@
+//! What one simple command means: its spelling for rules, the commands that it runs in turn, and what is known of its program.
+
+use super::expansion::{Expanded, Scope};
+use super::options::Arg;
+use super::syntax::{RedirectKind, Simple, Span, Word};
+use super::walk::{Ends, Walk};
+use super::wrappers::{self, Wrapped, Wrapper};
+use super::{Effect, FileAccess, SimpleCommand, arity, builtins, find, interpreters, programs, proven};
+
+/// A command with what stands around it.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) span: Span,
+    /// The program first.
+    pub(super) args: Vec<Arg>,
+    /// Assignments before it, as written.
+    assigned: String,
+    /// What stands before it in the words of its wrappers.
+    outer: String,
+    /// With redirects, where it has any.
+    whole: Option<String>,
+    pub(super) input: Input,
+    /// Words are added that the text does not tell, as by `xargs`.
+    pub(super) is_open: bool,
+}
+
+/// What it reads as standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Input {
+    /// A pipe, a file, or what the shell reads itself.
+    Other,
+    /// A heredoc or a here-string, where the text tells it.
+    Text(Option<String>),
+}
+
+impl Call {
+    pub(super) fn program(&self) -> Option<&str> {
+        self.args.first().and_then(|arg| arg.text.as_deref())
+    }
+
+    /// A command within the words of this one.
+    pub(super) fn inner(&self, args: Vec<Arg>, outer_words: usize) -> Call {
+        let mut outer = vec![self.outer.as_str()];
+        outer.extend(self.args.iter().take(outer_words).map(|arg| arg.raw.as_str()));
+        outer.retain(|word| !word.is_empty());
+        Call { outer: outer.join(" "), args, whole: None, ..self.clone() }
+    }
+
+    pub(super) fn words(&self) -> &[Arg] {
+        self.args.get(1..).unwrap_or_default()
+    }
+
+    /// The literal words, for tables.
+    pub(super) fn texts(&self) -> Vec<Option<&str>> {
+        self.args.iter().map(|arg| arg.text.as_deref()).collect()
+    }
+}
+
+impl Walk {
+    pub(super) fn simple(&mut self, simple: &Simple, scope: Scope) -> Ends {
+        for redirect in &simple.redirects {
+            self.redirect(redirect, &scope);
+        }
+        let mut behind = scope.clone();
+        for assignment in &simple.assignments {
+            let value = self.assignment(assignment, &behind);
+            if simple.words.is_empty() {
+                match value {
+                    Some(values) => behind.variables.insert(assignment.name.clone(), values),
+                    None => behind.variables.remove(&assignment.name),
+                };
+            } else if !builtins::declares(&simple.words) {
+                // Only for this one command.
+            } else {
+                behind.variables.remove(&assignment.name);
+            }
+        }
+        for word in &simple.words {
+            self.word(word, &scope);
+        }
+        if simple.words.is_empty() {
+            return Ends::same(behind);
+        }
+        let args: Vec<Arg> = simple.words.iter().map(|word| Arg::new(word, &scope)).collect();
+        let declares = builtins::declares(&simple.words);
+        let assigned: Vec<&str> =
+            simple.assignments.iter().filter(|_| !declares).map(|assignment| assignment.raw.as_str()).collect();
+        let call = Call {
+            span: simple.span.clone(),
+            args,
+            assigned: assigned.join(" "),
+            outer: String::new(),
+            whole: (!simple.redirects.is_empty()).then(|| simple.raw.clone()),
+            input: self.input(simple, &scope),
+            is_open: false,
+        };
+        if declares { self.judge(&call, behind) } else { self.judge(&call, scope) }
+    }
+
+    fn input(&self, simple: &Simple, scope: &Scope) -> Input {
+        let text = |word: &Word| Input::Text(scope.literal(word));
+        let input = simple.redirects.iter().rev().find_map(|redirect| match &redirect.kind {
+            RedirectKind::HereString(word) => Some(text(word)),
+            RedirectKind::Heredoc(index) => Some(match self.heredoc(*index) {
+                Some(body) if body.pieces.is_empty() => Input::Text(Some(String::new())),
+                Some(body) => text(&body),
+                None => Input::Text(None),
+            }),
+            RedirectKind::Read(_) | RedirectKind::Write(_) | RedirectKind::Duplicate => None,
+        });
+        input.unwrap_or(Input::Other)
+    }
+
+    /// Judges `call`, and whatever it runs in turn.
+    pub(super) fn judge(&mut self, call: &Call, scope: Scope) -> Ends {
+        let Some(program) = call.program().map(str::to_owned) else {
+            self.unknown(&call.span, "the program is named by an expansion");
+            self.emit(call, Effect { runs_unseen: Some("the program is not known".to_owned()), ..Effect::default() });
+            return Ends::same(lost(scope));
+        };
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./+@:%,~-[".contains(&byte);
+        if program.is_empty() || !program.bytes().all(plain) {
+            self.unknown(&call.span, "the name of the program is not plain");
+            return Ends::same(lost(scope));
+        }
+        self.called(&program, &call.span);
+        if !program.contains('/')
+            && let Some(ends) = self.builtin(&program, call, &scope)
+        {
+            return ends;
+        }
+        let name = program.rsplit('/').next().unwrap_or_default().to_owned();
+        if let Some(wrapper) = wrappers::wrapper(&name) {
+            self.wrapped(wrapper, call, &scope);
+        } else if interpreters::is_shell(&name) {
+            self.shell(&name, call, &scope);
+        } else if name == "find" {
+            self.find(call, &scope);
+        } else {
+            let judged = programs::judge(&name, call, &scope);
+            for (span, reason) in judged.unknown {
+                self.unknown(&span, reason);
+            }
+            self.found.files.extend(judged.files);
+            self.emit(call, judged.effect);
+            if let Some(inner) = judged.inner {
+                self.judge(&inner, scope.clone());
+            }
+        }
+        Ends::same(scope)
+    }
+
+    fn wrapped(&mut self, wrapper: &Wrapper, call: &Call, scope: &Scope) {
+        let (at, parsed) = match wrapper.unwrap(call.words()) {
+            Wrapped::Command { at, parsed } => (at, parsed),
+            Wrapped::Nothing => return self.emit(call, Effect::default()),
+            Wrapped::Unknown(reason) => {
+                self.unknown(&call.span, format!("`{}` {reason}", wrapper.name));
+                return self.emit(call, unseen(reason));
+            }
+        };
+        let mut within = scope.clone();
+        for arg in &call.words()[..at] {
+            let Some((name, value)) = arg.text.as_deref().and_then(|text| text.split_once('=')) else { continue };
+            if wrapper.assigns && super::variables::is_name(name) {
+                self.assigned(name, &arg.span, Some(&[Expanded::literal(value)]));
+            } else if wrapper.assigns && !arg.raw.starts_with('-') {
+                self.unknown(&arg.span, "a variable whose name is not plain");
+            }
+        }
+        if let Some(computed) = call.words()[..at].iter().find(|arg| wrapper.assigns && arg.text.is_none()) {
+            let name = computed.raw.split('=').next().unwrap_or_default();
+            self.assigned(name, &computed.span, None);
+        }
+        if wrapper.assigns && parsed.has(&["C", "D", "chdir"]) {
+            within.folders = parsed.value(&["C", "D", "chdir"]).and_then(|folder| folders(folder, scope));
+            within.moved = true;
+        }
+        let mut inner = call.inner(call.words()[at..].to_vec(), at + 1);
+        match wrapper.name {
+            "xargs" => {
+                inner.is_open = true;
+                inner.input = Input::Other;
+                self.read_value(&parsed, &["a", "arg-file"], "xargs", scope);
+                if parsed.has(&["I", "i", "replace"]) {
+                    let sign = parsed.value(&["I", "i", "replace"]).map_or(Some("{}"), |sign| sign.text.as_deref());
+                    let holds = |arg: &Arg| sign.is_none_or(|sign| sign.is_empty() || arg.raw.contains(sign));
+                    inner.args =
+                        inner.args.iter().map(|arg| if holds(arg) { arg.opaque() } else { arg.clone() }).collect();
+                }
+            }
+            "chroot" => within.folders = None,
+            "time" | "strace" | "ltrace" => self.write_value(&parsed, &["o", "output"], wrapper.name, scope),
+            _ => {}
+        }
+        if let Some(reason) = wrapper.judged {
+            let network = matches!(wrapper.name, "npx" | "bunx" | "uvx" | "proxychains" | "torsocks");
+            self.emit(call, Effect { network, ..unseen(reason) });
+        }
+        self.judge(&inner, within);
+    }
+
+    fn read_value(&mut self, parsed: &super::options::Parsed, names: &[&str], by: &str, scope: &Scope) {
+        if let Some(value) = parsed.value(names) {
+            self.found.files.extend(programs::uses(value, by, FileAccess::Read, scope));
+        }
+    }
+
+    fn write_value(&mut self, parsed: &super::options::Parsed, names: &[&str], by: &str, scope: &Scope) {
+        if let Some(value) = parsed.value(names) {
+            self.found.files.extend(programs::uses(value, by, FileAccess::Write, scope));
+        }
+    }
+
+    fn find(&mut self, call: &Call, scope: &Scope) {
+        let found = find::read(call, scope);
+        self.found.files.extend(found.files);
+        for reason in found.unknown {
+            self.unknown(&call.span, reason);
+        }
+        let runs = !found.runs.is_empty();
+        self.emit(
+            call,
+            Effect {
+                runs_unseen: runs.then(|| "runs a command on files that it finds".to_owned()),
+                is_file_work: found.is_file_work && !runs,
+                ..Effect::default()
+            },
+        );
+        for args in found.runs {
+            let mut inner = call.inner(args, call.args.len());
+            inner.outer = call.args.iter().map(|arg| arg.raw.as_str()).collect::<Vec<_>>().join(" ");
+            let mut within = scope.clone();
+            within.folders = None;
+            self.judge(&inner, within);
+        }
+    }
+
+    /// Takes `call` into what was found.
+    pub(super) fn emit(&mut self, call: &Call, mut effect: Effect) {
+        let Some(program) = call.args.first() else { return };
+        let name = program.text.clone().unwrap_or_else(|| program.raw.clone());
+        let words: Vec<&str> = call.words().iter().map(|arg| arg.raw.as_str()).collect();
+        let spelled = |name: &str, words: &[&str]| {
+            std::iter::once(name).chain(words.iter().copied()).collect::<Vec<_>>().join(" ")
+        };
+        let pattern = spelled(&name, &words);
+        let mut aliases = Vec::new();
+        let unquoted: Vec<String> = call.words().iter().map(plain_words).collect();
+        let unquoted: Vec<&str> = unquoted.iter().map(String::as_str).collect();
+        aliases.push(spelled(&name, &unquoted));
+        if let Some(base) = name.rsplit('/').next().filter(|base| *base != name) {
+            aliases.push(spelled(base, &words));
+            aliases.push(spelled(base, &unquoted));
+        }
+        aliases.extend(programs::without_general_options(call));
+        for before in [&call.assigned, &call.outer] {
+            if !before.is_empty() {
+                aliases.push(format!("{before} {pattern}"));
+            }
+        }
+        if !call.assigned.is_empty() && !call.outer.is_empty() {
+            aliases.push(format!("{} {} {pattern}", call.assigned, call.outer));
+        }
+        aliases.extend(call.whole.clone());
+        let mut seen = vec![pattern.clone()];
+        aliases.retain(|alias| {
+            let is_new = !seen.contains(alias);
+            if is_new {
+                seen.push(alias.clone());
+            }
+            is_new
+        });
+        effect.is_file_work &= !call.is_open;
+        if call.is_open && effect.loses.is_none() {
+            effect.loses = super::version_control::may_lose(call);
+        }
+        effect.reads_only = proven::reads_only(call) && effect.loses.is_none() && effect.runs_unseen.is_none();
+        let prefix = arity::prefix(call, &effect);
+        self.found.commands.push(SimpleCommand { span: call.span.clone(), pattern, aliases, prefix, effect });
+    }
+}
+
+pub(super) fn unseen(reason: &str) -> Effect {
+    Effect { runs_unseen: Some(reason.to_owned()), ..Effect::default() }
+}
+
+/// Behind something that may have changed anything.
+pub(super) fn lost(mut scope: Scope) -> Scope {
+    scope.folders = None;
+    scope.moved = true;
+    scope.variables.clear();
+    scope
+}
+
+/// The folders that `arg` names. `None` where one of them is not known.
+pub(super) fn folders(arg: &Arg, scope: &Scope) -> Option<Vec<copydesk_workspace::path::AbsPath>> {
+    // That `..` leads out of a link's target is what `cd` alone does not do.
+    let scope = Scope { moved: false, ..scope.clone() };
+    let text = arg.text.as_deref()?;
+    if text.starts_with('/') {
+        return copydesk_workspace::path::AbsPath::new(text).map(|folder| vec![folder]);
+    }
+    Some(scope.folders?.iter().map(|folder| folder.join(text)).collect())
+}
+
+/// The word without quotes, where that can be told; several, where braces give several.
+fn plain_words(arg: &Arg) -> String {
+    match &arg.values {
+        Some(values) => values.iter().map(Expanded::text).collect::<Vec<_>>().join(" "),
+        None => arg.raw.clone(),
+    }
+}

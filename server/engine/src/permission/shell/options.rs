@@ -1,0 +1,198 @@
+//! Words of a command as its program reads them: options with and without values, and operands.
+
+use std::ops::Range;
+
+use super::expansion::{Expanded, Scope};
+use super::syntax::{Piece, Word};
+
+/// One word of a command, expanded as far as the text tells.
+#[derive(Debug, Clone)]
+pub(super) struct Arg {
+    pub(super) span: Range<usize>,
+    pub(super) raw: String,
+    /// Where there is exactly one value that is no pattern of file names.
+    pub(super) text: Option<String>,
+    pub(super) values: Option<Vec<Expanded>>,
+    /// `<(…)`: what stands there is judged by itself.
+    pub(super) is_process: bool,
+}
+
+impl Arg {
+    pub(super) fn new(word: &Word, scope: &Scope) -> Self {
+        let values = scope.expand(word);
+        let text = match values.as_deref() {
+            Some([one]) if !one.is_glob() => Some(one.text()),
+            _ => None,
+        };
+        let is_process = matches!(word.pieces.as_slice(), [Piece::Process(_)]);
+        Self { span: word.span.clone(), raw: word.raw.clone(), text, values, is_process }
+    }
+
+    /// The same word, of whose value nothing is known.
+    pub(super) fn opaque(&self) -> Self {
+        Self { text: None, values: None, ..self.clone() }
+    }
+
+    /// Without its first `count` bytes, which are ASCII and stand in `raw` as they are.
+    pub(super) fn tail(&self, count: usize) -> Self {
+        Self {
+            span: self.span.clone(),
+            raw: self.raw.get(count..).unwrap_or_default().to_owned(),
+            text: self.text.as_ref().and_then(|text| text.get(count..)).map(str::to_owned),
+            values: self.values.as_ref().map(|values| values.iter().map(|value| value.skip(count)).collect()),
+            is_process: false,
+        }
+    }
+
+    /// Whether it may be taken for an option: it begins with `-`, or with what is not known.
+    pub(super) fn may_be_option(&self) -> bool {
+        match &self.values {
+            Some(values) => values.iter().any(|value| {
+                let text = value.text();
+                text.starts_with('-') && text.len() > 1 || value.is_glob() && text.starts_with(['*', '?', '['])
+            }),
+            None => {
+                !self.is_process
+                    && !self.raw.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '~'))
+            }
+        }
+    }
+}
+
+/// The options of a program: `short` as for getopt (`ab:c::`), `long` with `=` behind those that take a value and `?` behind those that may.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spec {
+    pub(super) short: &'static str,
+    pub(super) long: &'static [&'static str],
+}
+
+/// One option as it was given.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    /// `n`, or `number`.
+    pub(super) name: String,
+    pub(super) value: Option<Arg>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Parsed {
+    pub(super) given: Vec<Given>,
+    pub(super) operands: Vec<Arg>,
+    /// Index of the first operand.
+    pub(super) first: Option<usize>,
+    /// Whether all options are known and no operand might be one.
+    pub(super) understood: bool,
+}
+
+impl Parsed {
+    pub(super) fn has(&self, names: &[&str]) -> bool {
+        self.given.iter().any(|given| names.contains(&given.name.as_str()))
+    }
+
+    pub(super) fn value(&self, names: &[&str]) -> Option<&Arg> {
+        self.given.iter().filter(|given| names.contains(&given.name.as_str())).find_map(|given| given.value.as_ref())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Options may stand behind operands.
+    Mixed,
+    /// The first operand ends the options: what follows is another command.
+    OptionsFirst,
+}
+
+impl Spec {
+    /// `args` without the program itself.
+    pub(super) fn parse(&self, args: &[Arg], order: Order) -> Parsed {
+        let mut parsed = Parsed { understood: true, ..Parsed::default() };
+        let mut at = 0;
+        let mut only_operands = false;
+        while let Some(arg) = args.get(at) {
+            at += 1;
+            let text = arg.text.as_deref();
+            if !only_operands && text == Some("--") {
+                only_operands = true;
+                continue;
+            }
+            let is_option = !only_operands && text.is_some_and(|text| text.len() > 1 && text.starts_with('-'));
+            if !is_option {
+                if !only_operands && arg.may_be_option() {
+                    parsed.understood = false;
+                }
+                parsed.first.get_or_insert(at - 1);
+                parsed.operands.push(arg.clone());
+                if order == Order::OptionsFirst {
+                    parsed.operands.extend_from_slice(&args[at..]);
+                    return parsed;
+                }
+                continue;
+            }
+            let text = text.unwrap_or_default();
+            let consumed = match text.strip_prefix("--") {
+                Some(long) => self.long(long, arg, args.get(at), &mut parsed),
+                None => self.short(&text[1..], arg, args.get(at), &mut parsed),
+            };
+            at += usize::from(consumed);
+        }
+        parsed
+    }
+
+    /// Gives whether the next word is its value.
+    fn long(&self, text: &str, arg: &Arg, next: Option<&Arg>, parsed: &mut Parsed) -> bool {
+        let (name, attached) = match text.split_once('=') {
+            Some((name, _)) => (name, Some(arg.tail(name.len() + 3))),
+            None => (text, None),
+        };
+        let known = self.long.iter().find(|long| long.trim_end_matches(['=', '?']) == name);
+        let takes = known.is_some_and(|long| long.ends_with('='));
+        if known.is_none() || takes && attached.is_none() && next.is_none() {
+            parsed.understood = false;
+        }
+        let follows = takes && attached.is_none();
+        let value = if follows { next.cloned() } else { attached };
+        parsed.given.push(Given { name: name.to_owned(), value });
+        follows
+    }
+
+    fn short(&self, letters: &str, arg: &Arg, next: Option<&Arg>, parsed: &mut Parsed) -> bool {
+        // `head -5`, `nice -5`.
+        if self.short.contains('#') && letters.bytes().all(|byte| byte.is_ascii_digit()) {
+            parsed.given.push(Given { name: "#".to_owned(), value: None });
+            return false;
+        }
+        for (at, letter) in letters.char_indices() {
+            let known = self.short.find(letter).filter(|_| !matches!(letter, ':' | '#'));
+            let behind = known.map_or("", |known| &self.short[known + letter.len_utf8()..]);
+            let rest = at + letter.len_utf8();
+            if known.is_none() {
+                parsed.understood = false;
+            }
+            if !behind.starts_with(':') {
+                parsed.given.push(Given { name: letter.to_string(), value: None });
+                continue;
+            }
+            let attached = (rest < letters.len()).then(|| arg.tail(rest + 1));
+            let follows = attached.is_none() && !behind.starts_with("::");
+            if follows && next.is_none() {
+                parsed.understood = false;
+            }
+            let value = if follows { next.cloned() } else { attached };
+            parsed.given.push(Given { name: letter.to_string(), value });
+            return follows;
+        }
+        false
+    }
+}
+
+impl Arg {
+    /// From byte `start` of the value on.
+    pub(super) fn text_tail(&self, start: usize) -> Self {
+        let count = self.text.as_ref().and_then(|text| text.get(..start)).map_or(0, |head| head.chars().count());
+        Self {
+            text: self.text.as_ref().and_then(|text| text.get(start..)).map(str::to_owned),
+            values: self.values.as_ref().map(|values| values.iter().map(|value| value.skip(count)).collect()),
+            ..self.clone()
+        }
+    }
+}

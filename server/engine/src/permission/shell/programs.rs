@@ -1,0 +1,437 @@
+//! What is known of programs: the files that their operands name, whether they reach the network, and what they run that their words do not tell.
+
+use super::command::Call;
+use super::expansion::Scope;
+use super::file_programs::{self, Operands};
+use super::options::{Arg, Order, Parsed};
+use super::syntax::Span;
+use super::{Effect, FileAccess, FileUse, Place, interpreters, scripts, version_control};
+
+#[derive(Default)]
+pub(super) struct Judged {
+    pub(super) effect: Effect,
+    pub(super) files: Vec<FileUse>,
+    pub(super) unknown: Vec<(Span, &'static str)>,
+    /// A command within its words.
+    pub(super) inner: Option<Call>,
+}
+
+/// `name`: the program's name without its folder.
+pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
+    let mut judged = match name {
+        "git" => version_control::git(call, scope),
+        "hg" | "jj" | "svn" => version_control::other(name, call, scope),
+        _ => match file_programs::program(name) {
+            Some(program) => file_work(name, program, call, scope),
+            None => Judged { files: likely_files(name, call.words(), scope), ..Judged::default() },
+        },
+    };
+    judged.effect.loses = judged.effect.loses.or_else(|| version_control::discards_repository(name, call));
+    judged.effect.network |= reaches_network(name, call);
+    if judged.effect.runs_unseen.is_none() {
+        judged.effect.runs_unseen = runs_unseen(name, call).map(str::to_owned);
+    }
+    let program = call.program().unwrap_or_default();
+    if program.contains('/') && !is_of_the_system(program) {
+        judged.effect.runs_unseen = Some("a program that is not of the system".to_owned());
+        judged.files.extend(call.args.first().into_iter().flat_map(|arg| uses(arg, name, FileAccess::Read, scope)));
+    }
+    judged.inner = judged.inner.or_else(|| inner(name, call));
+    judged.effect.is_file_work &= judged.effect.runs_unseen.is_none()
+        && !judged.effect.network
+        && judged.unknown.is_empty()
+        && !call.is_open
+        && judged.files.iter().all(|used| !matches!(used.place, Place::Unknown(_)));
+    if call.is_open && file_programs::program(name).is_some_and(|program| program.operands != Operands::None) {
+        let place = Place::Unknown(format!("the words that are added to `{name}`"));
+        judged.files.push(FileUse { span: call.span.clone(), by: name.to_owned(), access: access_of(name), place });
+    }
+    judged
+}
+
+fn access_of(name: &str) -> FileAccess {
+    match file_programs::program(name).map(|program| program.operands) {
+        Some(Operands::Write | Operands::Copy { .. } | Operands::ThenWrite) => FileAccess::Write,
+        _ => FileAccess::Read,
+    }
+}
+
+fn is_of_the_system(program: &str) -> bool {
+    const FOLDERS: [&str; 6] = ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
+    FOLDERS.iter().any(|folder| program.strip_prefix(folder).is_some_and(|name| !name.contains('/')))
+}
+
+/// The uses of the files that one word names.
+pub(super) fn uses(arg: &Arg, by: &str, access: FileAccess, scope: &Scope) -> Vec<FileUse> {
+    let used = |place| FileUse { span: arg.span.clone(), by: by.to_owned(), access, place };
+    match &arg.values {
+        _ if arg.is_process => Vec::new(),
+        Some(values) => values
+            .iter()
+            .filter(|value| {
+                !matches!(value.text().as_str(), "-" | "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr")
+            })
+            .flat_map(|value| scope.places(value))
+            .map(used)
+            .collect(),
+        None => vec![used(Place::Unknown(arg.raw.clone()))],
+    }
+}
+
+/// The folder that the command stands in.
+pub(super) fn here(span: &Span, by: &str, access: FileAccess, scope: &Scope) -> Vec<FileUse> {
+    let used = |place| FileUse { span: span.clone(), by: by.to_owned(), access, place };
+    match &scope.folders {
+        Some(folders) => folders.iter().cloned().map(Place::File).map(used).collect(),
+        None => vec![used(Place::Unknown(".".to_owned()))],
+    }
+}
+
+/// For a program that is not known: whatever looks like a path may be read.
+pub(super) fn likely_files(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
+    const NO_PATHS: [&str; 14] = [
+        "true", "false", ":", "echo", "sleep", "seq", "kill", "exit", "basename", "dirname", "expr", "printf", "which",
+        "type",
+    ];
+    if NO_PATHS.contains(&by) {
+        return Vec::new();
+    }
+    words.iter().flat_map(|arg| likely_file(by, arg, scope)).collect()
+}
+
+fn likely_file(by: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
+    let Some(text) = arg.text.as_deref() else {
+        return uses(arg, by, FileAccess::Read, scope);
+    };
+    if text.contains("://") || text.contains('\n') {
+        return Vec::new();
+    }
+    // `--file=x`, `if=x`, `@x`, `name=@x`, `-fx`, and the word itself.
+    let mut starts = Vec::new();
+    if !text.starts_with('-') {
+        starts.push(0);
+    } else if !text.starts_with("--") && text.len() > 2 {
+        starts.push(2);
+    }
+    starts.extend(text.find('=').map(|at| at + 1));
+    starts.extend(text.find('@').map(|at| at + 1));
+    starts.extend(text.find(':').map(|at| at + 1));
+    let mut found = Vec::new();
+    for start in starts {
+        let tail = arg.text_tail(start);
+        let text = tail.text.clone().unwrap_or_default();
+        let looks = text.contains('/') || text.contains('.') || text.starts_with('~');
+        if !looks || text.chars().all(|c| c.is_ascii_digit() || c == '.') && text != "." && text != ".." {
+            continue;
+        }
+        let tail = if start > 0 { at_home(tail, scope) } else { tail };
+        found.extend(uses(&tail, by, FileAccess::Read, scope));
+    }
+    found
+}
+
+/// Bash expands `~` behind the first `=` of a word too, and programs do so themselves.
+fn at_home(value: Arg, scope: &Scope) -> Arg {
+    let below = value.text.as_deref().and_then(|text| text.strip_prefix("~/"));
+    let home = scope.variables.get("HOME").and_then(|home| home.first());
+    match below.zip(home) {
+        Some((below, home)) => {
+            let text = format!("{}/{below}", home.text());
+            Arg { values: Some(vec![super::expansion::Expanded::literal(&text)]), text: Some(text), ..value }
+        }
+        None => value,
+    }
+}
+
+fn file_work(name: &str, program: &file_programs::Program, call: &Call, scope: &Scope) -> Judged {
+    let parsed = program.options.parse(call.words(), Order::Mixed);
+    let mut judged = Judged::default();
+    judged.effect.is_file_work = parsed.understood;
+    let mut used = |arg: &Arg, access| judged.files.extend(uses(arg, name, access, scope));
+    for given in &parsed.given {
+        let Some(value) = &given.value else { continue };
+        let is_known = program.options.short.contains(given.name.as_str())
+            || program.options.long.iter().any(|long| long.trim_end_matches(['=', '?']) == given.name);
+        if program.reads.contains(&given.name.as_str()) {
+            used(value, FileAccess::Read);
+        } else if program.writes.contains(&given.name.as_str()) {
+            used(value, FileAccess::Write);
+        } else if !is_known {
+            used(value, FileAccess::Read);
+        }
+    }
+    if program.strange.iter().any(|strange| parsed.has(&[strange])) {
+        judged.effect.runs_unseen = Some("one of its options runs a program".to_owned());
+    }
+    if !parsed.understood && program.is_careful() {
+        judged.effect.runs_unseen = Some("a word that may be an option".to_owned());
+    }
+    operands(name, program.operands, &parsed, call, scope, &mut judged);
+    judged
+}
+
+fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Scope, judged: &mut Judged) {
+    let mut all = |args: &[Arg], access: FileAccess| {
+        for arg in args {
+            judged.files.extend(uses(arg, name, access, scope));
+        }
+    };
+    match kind {
+        Operands::None => {}
+        Operands::Read => all(&parsed.operands, FileAccess::Read),
+        Operands::ReadHere if parsed.operands.is_empty() => {
+            judged.files.extend(here(&call.span, name, FileAccess::Read, scope));
+        }
+        Operands::ReadHere => all(&parsed.operands, FileAccess::Read),
+        Operands::Write => all(&parsed.operands, FileAccess::Write),
+        Operands::ReadThenWrite => {
+            all(parsed.operands.get(..1).unwrap_or_default(), FileAccess::Read);
+            all(parsed.operands.get(1..).unwrap_or_default(), FileAccess::Write);
+        }
+        Operands::ThenWrite => {
+            let skipped = usize::from(!parsed.has(&["reference"]));
+            all(parsed.operands.get(skipped..).unwrap_or_default(), FileAccess::Write);
+        }
+        Operands::Copy { source } => {
+            let given_target = parsed.has(&["t", "target-directory"]);
+            let split = if given_target { parsed.operands.len() } else { parsed.operands.len().saturating_sub(1) };
+            let (sources, target) = parsed.operands.split_at(split);
+            all(sources, source);
+            all(target, FileAccess::Write);
+            if name == "ln" {
+                link(sources, target, judged);
+            }
+        }
+        Operands::Pattern { given_by, recursive } => {
+            let skipped = usize::from(!parsed.has(given_by));
+            let files = parsed.operands.get(skipped..).unwrap_or_default();
+            all(files, FileAccess::Read);
+            if files.is_empty() && (recursive.is_empty() || parsed.has(recursive)) {
+                judged.files.extend(here(&call.span, name, FileAccess::Read, scope));
+            }
+        }
+        Operands::Sed => scripts::sed(parsed, scope, judged),
+        Operands::Awk => scripts::awk(name, parsed, scope, judged),
+        Operands::Assigned => {
+            for arg in &parsed.operands {
+                let access = match arg.raw.split_once('=').map(|(key, _)| key) {
+                    Some("if") => FileAccess::Read,
+                    Some("of") => FileAccess::Write,
+                    Some(_) => continue,
+                    None => {
+                        judged.effect.is_file_work = false;
+                        FileAccess::Write
+                    }
+                };
+                let start = arg.raw.find('=').map_or(0, |at| at + 1);
+                judged.files.extend(uses(&at_home(arg.tail(start), scope), name, access, scope));
+            }
+        }
+    }
+}
+
+/// A relative link leads on from the link's own folder, and what is done through a new link is not seen as done to its target.
+fn link(sources: &[Arg], target: &[Arg], judged: &mut Judged) {
+    let leads_elsewhere =
+        |arg: &Arg| arg.text.as_deref().is_none_or(|text| !text.starts_with('/') && text.contains(".."));
+    let below = |arg: &Arg| arg.text.as_deref().is_none_or(|text| text.contains('/'));
+    let relative = |arg: &Arg| arg.text.as_deref().is_none_or(|text| !text.starts_with('/'));
+    if sources.iter().any(leads_elsewhere) || sources.iter().any(relative) && target.iter().any(below) {
+        judged.effect.is_file_work = false;
+        for source in sources {
+            let place = Place::Unknown(source.raw.clone());
+            judged.files.push(FileUse {
+                span: source.span.clone(),
+                by: "ln".to_owned(),
+                access: FileAccess::Write,
+                place,
+            });
+        }
+    }
+}
+
+fn reaches_network(name: &str, call: &Call) -> bool {
+    const ALWAYS: [&str; 36] = [
+        "curl",
+        "wget",
+        "ssh",
+        "scp",
+        "sftp",
+        "rsync",
+        "nc",
+        "ncat",
+        "netcat",
+        "socat",
+        "telnet",
+        "ftp",
+        "ping",
+        "dig",
+        "nslookup",
+        "host",
+        "whois",
+        "aria2c",
+        "httpie",
+        "http",
+        "https",
+        "xh",
+        "gh",
+        "glab",
+        "aws",
+        "az",
+        "gcloud",
+        "kubectl",
+        "helm",
+        "terraform",
+        "psql",
+        "mysql",
+        "apt",
+        "apt-get",
+        "brew",
+        "mosh",
+    ];
+    const BY_WORD: &[(&str, &[&str])] = &[
+        (
+            "npm",
+            &[
+                "install", "i", "ci", "add", "update", "publish", "audit", "view", "exec", "init", "create",
+                "outdated", "login", "info", "search",
+            ],
+        ),
+        ("pnpm", &["install", "i", "add", "update", "publish", "audit", "dlx", "create", "outdated", "import"]),
+        ("yarn", &["", "install", "add", "upgrade", "publish", "audit", "dlx", "create", "info"]),
+        ("bun", &["install", "i", "add", "update", "x", "create", "publish"]),
+        ("deno", &["install", "run", "cache", "add", "test", "task"]),
+        (
+            "cargo",
+            &[
+                "add",
+                "install",
+                "update",
+                "fetch",
+                "publish",
+                "search",
+                "login",
+                "build",
+                "b",
+                "run",
+                "r",
+                "test",
+                "t",
+                "check",
+                "c",
+                "bench",
+                "doc",
+                "clippy",
+                "fix",
+                "vendor",
+                "metadata",
+                "tree",
+                "nextest",
+                "generate-lockfile",
+            ],
+        ),
+        ("go", &["get", "install", "mod", "run", "build", "test", "list", "generate", "work"]),
+        ("pip", &["install", "download", "search", "index", "wheel"]),
+        ("pip3", &["install", "download", "search", "index", "wheel"]),
+        ("uv", &["pip", "add", "sync", "lock", "run", "tool", "python", "publish", "build"]),
+        ("poetry", &["install", "add", "update", "lock", "publish"]),
+        ("bundle", &["install", "update", "add", "outdated"]),
+        ("gem", &["install", "update", "fetch", "push"]),
+        ("docker", &["pull", "push", "run", "build", "login", "compose", "buildx", "search"]),
+        ("podman", &["pull", "push", "run", "build", "login", "search"]),
+        ("composer", &["install", "update", "require"]),
+        ("rustup", &["update", "install", "toolchain", "component", "target", "self"]),
+    ];
+    if ALWAYS.contains(&name) {
+        return true;
+    }
+    let Some((_, subcommands)) = BY_WORD.iter().find(|(program, _)| *program == name) else { return false };
+    // Its first word that is no option; where it is not known, it might be any.
+    let deciding = call.words().iter().find(|arg| !arg.raw.starts_with(['-', '+']));
+    match deciding {
+        Some(arg) => arg.text.as_deref().is_none_or(|text| subcommands.contains(&text)),
+        None => subcommands.contains(&""),
+    }
+}
+
+fn runs_unseen(name: &str, call: &Call) -> Option<&'static str> {
+    if interpreters::is_interpreter(name) {
+        return Some("runs a program that is not read here");
+    }
+    match name {
+        "make" | "gmake" | "ninja" | "just" | "task" | "rake" | "scons" | "bazel" | "buck" | "cmake" | "meson"
+        | "gradle" | "gradlew" | "mvn" | "mvnw" | "ant" | "sbt" | "mix" | "tox" | "nox" | "invoke" | "fab"
+        | "ctest" => Some("runs what the project's build files say"),
+        "npm" | "yarn" | "pnpm" | "bun" | "deno" | "nx" | "turbo" | "lerna" | "ng" | "vite" | "webpack" | "rollup"
+        | "jest" | "vitest" | "mocha" | "playwright" | "cypress" | "eslint" | "prettier" | "tsc" | "next"
+        | "composer" => Some("runs scripts and configuration of the project"),
+        "cargo" | "go" | "swift" | "dotnet" | "stack" | "cabal" | "zig" | "rustc" | "dune" | "nimble" => {
+            Some("compiles and runs code of the project")
+        }
+        "pytest" | "py.test" | "pip" | "pip3" | "uv" | "poetry" | "pipenv" | "hatch" | "pdm" | "bundle" | "gem"
+        | "rspec" | "phpunit" | "mypy" | "pylint" | "flake8" | "pre-commit" | "rails" => {
+            Some("runs code of the project")
+        }
+        "docker" | "podman" | "nerdctl" | "kubectl" | "docker-compose" | "vagrant" | "ansible" | "ansible-playbook"
+        | "terraform" | "helm" => Some("runs what it is configured to, elsewhere"),
+        "less" | "more" | "man" | "info" | "vi" | "vim" | "nvim" | "nano" | "emacs" | "view" | "ed" | "ex" | "pico"
+        | "most" => Some("can run commands from within"),
+        "ssh" | "mosh" => Some("runs a command on another host"),
+        "su" | "script" | "watch" | "parallel" | "flock" | "at" | "batch" | "crontab" | "tmux" | "screen"
+        | "expect" | "gdb" | "lldb" | "perf" | "nix" | "nix-shell" | "direnv" | "mise" | "asdf" | "run-parts"
+        | "start-stop-daemon" | "xdg-open" | "open" | "gawk-exec" | "rlwrap" | "inotifywait" | "watchexec"
+        | "systemctl" | "launchctl" | "dpkg" | "rpm" | "apt" | "apt-get" | "brew" | "gcc" | "cc" | "g++" | "clang"
+        | "ld" | "m4" | "gpg" | "openssl" | "sqlite3" | "psql" | "mysql" | "mount" | "insmod" | "modprobe"
+        | "socat" | "nc" | "ncat" | "rsync" | "scp" | "sftp" | "tar" | "zip" | "cpio" | "logrotate" | "dc" | "bc"
+        | "rpmbuild" | "patch" | "strip" | "busctl" | "dbus-send" => Some("can run other programs"),
+        _ => {
+            let versions = call.words().iter().any(|arg| arg.raw == "--pre" || arg.raw.starts_with("--pre="));
+            (name == "rg" && versions).then_some("runs a program on each file")
+        }
+    }
+}
+
+/// A command that stands in the words of a project's runner, so that it is judged by its own name too.
+fn inner(name: &str, call: &Call) -> Option<Call> {
+    const RUNNERS: [(&str, &str); 9] = [
+        ("uv", "run"),
+        ("poetry", "run"),
+        ("pipenv", "run"),
+        ("pdm", "run"),
+        ("hatch", "run"),
+        ("bundle", "exec"),
+        ("npm", "exec"),
+        ("pnpm", "exec"),
+        ("yarn", "exec"),
+    ];
+    let words = call.words();
+    let second = words.first()?.text.as_deref()?;
+    if RUNNERS.contains(&(name, second)) {
+        let at = words.iter().skip(1).position(|arg| arg.text.as_deref() == Some("--")).map_or(1, |at| at + 2);
+        let first = words.get(at)?;
+        return (!first.raw.starts_with('-')).then(|| call.inner(words[at..].to_vec(), at + 1));
+    }
+    if name == "flock" && words.len() > 1 && !words[0].raw.starts_with('-') && !words[1].raw.starts_with('-') {
+        return Some(call.inner(words[1..].to_vec(), 2));
+    }
+    None
+}
+
+/// Where the word stands that decides what the command does, among all its words.
+pub(super) fn general_options(call: &Call) -> usize {
+    match call.program() {
+        Some("git") => version_control::subcommand(call.words()).map_or(1, |at| at + 1),
+        _ => 1,
+    }
+}
+
+/// `git -C x push` as `git push`.
+pub(super) fn without_general_options(call: &Call) -> Vec<String> {
+    let base = call.program().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+    if base != "git" {
+        return Vec::new();
+    }
+    let Some(at) = version_control::subcommand(call.words()).filter(|&at| at > 0) else { return Vec::new() };
+    let texts = call.words()[at..].iter().map(|arg| arg.text.as_deref().unwrap_or(&arg.raw));
+    vec![std::iter::once("git").chain(texts).collect::<Vec<_>>().join(" ")]
+}

@@ -1,0 +1,493 @@
+//! Goes through what was read, statement by statement, and keeps account of where a command would stand: its folder, the variables that the text has set.
+//! What a simple command means is said in `command.rs`.
+
+use std::collections::BTreeSet;
+
+use super::expansion::{Expanded, Scope};
+use super::reader::{self, Problem};
+use super::syntax::{
+    Arithmetic, Assignment, Change, For, Function, Heredoc, List, Piece, Redirect, RedirectKind, Span, Statement, Test,
+    Value, Word,
+};
+use super::{Analysis, FileAccess, Unknown, second_reading, touched, variables};
+
+/// Of statements and of texts in texts, together.
+const DEEPEST: usize = 48;
+/// Bytes of all texts in texts together.
+const MOST_TEXT: usize = 256 * 1024;
+
+/// Collects what is found; one for a text with all texts in it.
+pub(super) struct Walk {
+    pub(super) found: Analysis,
+    depth: usize,
+    text_left: usize,
+    heredocs: Vec<Heredoc>,
+    /// Names that are computed as numbers, and names whose values may hold anything. Both in one text ask, in whatever order.
+    numbers: Vec<(String, Span)>,
+    anything: BTreeSet<String>,
+    functions: BTreeSet<String>,
+    called: Vec<(String, Span)>,
+}
+
+/// The scopes behind a statement that succeeded, and behind one that failed. `None`: nothing runs then.
+pub(super) struct Ends {
+    pub(super) ok: Option<Scope>,
+    pub(super) failed: Option<Scope>,
+}
+
+impl Ends {
+    pub(super) fn same(scope: Scope) -> Self {
+        Self { ok: Some(scope.clone()), failed: Some(scope) }
+    }
+
+    fn joined(self) -> Option<Scope> {
+        either(self.ok, self.failed)
+    }
+}
+
+fn either(one: Option<Scope>, other: Option<Scope>) -> Option<Scope> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.either(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+impl Walk {
+    pub(super) fn new() -> Self {
+        Self {
+            found: Analysis::default(),
+            depth: 0,
+            text_left: MOST_TEXT,
+            heredocs: Vec::new(),
+            numbers: Vec::new(),
+            anything: BTreeSet::new(),
+            functions: BTreeSet::new(),
+            called: Vec::new(),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Analysis {
+        for (name, span) in std::mem::take(&mut self.called) {
+            if self.functions.contains(&name) {
+                self.unknown(&span, format!("`{name}` is a function that the command itself defines"));
+            }
+        }
+        for (name, span) in std::mem::take(&mut self.numbers) {
+            if self.anything.contains(&name) {
+                self.unknown(&span, format!("`{name}` is computed as a number, which runs what its value holds"));
+            }
+        }
+        let mut seen = Vec::new();
+        self.found.unknown.retain(|unknown| {
+            let is_new = !seen.contains(unknown);
+            if is_new {
+                seen.push(unknown.clone());
+            }
+            is_new
+        });
+        self.found
+    }
+
+    pub(super) fn unknown(&mut self, span: &Span, reason: impl Into<String>) {
+        // Many reasons of one kind tell the user no more than some.
+        if self.found.unknown.len() < 64 {
+            self.found.unknown.push(Unknown { span: span.clone(), reason: reason.into() });
+        }
+    }
+
+    pub(super) fn called(&mut self, name: &str, span: &Span) {
+        self.called.push((name.to_owned(), span.clone()));
+    }
+
+    /// A text that bash would read. `within`: where it stands in the outermost text. Gives the scope behind it, for an `eval`.
+    pub(super) fn text(&mut self, text: &str, within: Option<Span>, scope: Scope) -> Option<Scope> {
+        let span = within.clone().unwrap_or(0..text.len());
+        if text.len() > self.text_left {
+            self.unknown(&span, "the text is too long to be understood");
+            return None;
+        }
+        self.text_left -= text.len();
+        if let Some(at) = text.bytes().position(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n')) {
+            self.unknown(&within.unwrap_or(at..at + 1), "a control character");
+            return None;
+        }
+        let script = match reader::read(text, within.clone()) {
+            Ok(script) => script,
+            Err(Problem { span, reason }) => {
+                self.unknown(&span, format!("not understood: {reason}"));
+                return None;
+            }
+        };
+        if let Some(part) = second_reading::disagreement(text, &script) {
+            self.unknown(&within.clone().unwrap_or(part), "a part that could be read in two ways");
+        }
+        let outer = std::mem::replace(&mut self.heredocs, script.heredocs);
+        let behind = self.list(&script.list, scope);
+        self.heredocs = outer;
+        Some(behind)
+    }
+
+    fn list(&mut self, list: &[Statement], mut scope: Scope) -> Scope {
+        for statement in list {
+            let before = scope.clone();
+            scope = self.statement(statement, scope).joined().unwrap_or(before);
+        }
+        scope
+    }
+
+    fn statement(&mut self, statement: &Statement, scope: Scope) -> Ends {
+        if self.depth >= DEEPEST {
+            self.unknown(&(0..0), "nested too deeply");
+            return Ends::same(scope);
+        }
+        self.depth += 1;
+        let ends = self.statement_here(statement, scope);
+        self.depth -= 1;
+        ends
+    }
+
+    fn statement_here(&mut self, statement: &Statement, scope: Scope) -> Ends {
+        match statement {
+            Statement::Simple(simple) => self.simple(simple, scope),
+            Statement::Pipeline(parts) => {
+                for part in parts {
+                    self.statement(part, scope.clone());
+                }
+                Ends::same(scope)
+            }
+            Statement::And(left, right) => {
+                let left = self.statement(left, scope.clone());
+                let right = self.statement(right, left.ok.unwrap_or(scope));
+                Ends { ok: right.ok, failed: either(left.failed, right.failed) }
+            }
+            Statement::Or(left, right) => {
+                let left = self.statement(left, scope.clone());
+                let right = self.statement(right, left.failed.unwrap_or(scope));
+                Ends { ok: either(left.ok, right.ok), failed: right.failed }
+            }
+            Statement::Not(inner) => {
+                let Ends { ok, failed } = self.statement(inner, scope);
+                Ends { ok: failed, failed: ok }
+            }
+            Statement::Background(inner) => {
+                self.statement(inner, scope.clone());
+                Ends::same(scope)
+            }
+            Statement::Subshell(list) => {
+                self.list(list, scope.clone());
+                Ends::same(scope)
+            }
+            Statement::Group(list) => self.group(list, scope),
+            Statement::If(arms, rest) => self.conditional(arms, rest, scope),
+            Statement::While(condition, body) => {
+                let before = touched::without_touched([condition, body], scope.clone());
+                let within = self.list(condition, before);
+                let behind = self.list(body, within.clone());
+                Ends::same(scope.either(within).either(behind))
+            }
+            Statement::For(loops) => self.for_loop(loops, scope),
+            Statement::Arithmetic(arithmetic) => {
+                self.arithmetic(arithmetic, &scope);
+                Ends::same(forget(scope, &arithmetic.names))
+            }
+            Statement::Test(test) => {
+                self.test(test, &scope);
+                Ends::same(scope)
+            }
+            Statement::Case(subject, arms) => {
+                self.word(subject, &scope);
+                let mut behind = scope.clone();
+                for (patterns, list) in arms {
+                    for pattern in patterns {
+                        self.word(pattern, &scope);
+                    }
+                    // `;&` falls into the next one, so each starts where any before it may have ended.
+                    let end = self.list(list, behind.clone());
+                    behind = behind.either(end);
+                }
+                Ends::same(behind)
+            }
+            Statement::Function(function) => self.function(function, scope),
+            Statement::Redirected(inner, redirects) => {
+                for redirect in redirects {
+                    self.redirect(redirect, &scope);
+                }
+                self.statement(inner, scope)
+            }
+        }
+    }
+
+    fn group(&mut self, list: &[Statement], scope: Scope) -> Ends {
+        let Some((last, before)) = list.split_last() else { return Ends::same(scope) };
+        // A group that leaves (`|| { echo no; exit 1; }`) has no end.
+        let scope = self.list(before, scope);
+        self.statement(last, scope)
+    }
+
+    fn conditional(&mut self, arms: &[(List, List)], rest: &[Statement], scope: Scope) -> Ends {
+        let mut unmet = Some(scope.clone());
+        let mut behind: Option<Scope> = None;
+        for (condition, body) in arms {
+            let before = unmet.unwrap_or_else(|| scope.clone());
+            let Ends { ok, failed } = self.group(condition, before.clone());
+            let end = self.group(body, ok.unwrap_or(before)).joined();
+            behind = either(behind, end);
+            unmet = failed;
+        }
+        let before = unmet.unwrap_or(scope);
+        let end = self.group(rest, before).joined();
+        match either(behind, end) {
+            Some(scope) => Ends::same(scope),
+            None => Ends { ok: None, failed: None },
+        }
+    }
+
+    fn for_loop(&mut self, loops: &For, scope: Scope) -> Ends {
+        let mut values = Some(Vec::new());
+        for word in loops.values.iter().flatten() {
+            self.word(word, &scope);
+            values = match (values, scope.expand(word)) {
+                (Some(mut all), Some(some)) => {
+                    all.extend(some);
+                    Some(all)
+                }
+                _ => None,
+            };
+        }
+        let values = values.filter(|_| loops.values.is_some());
+        self.assigned(&loops.variable, &loops.span, values.as_deref());
+        let mut within = touched::without_touched([&loops.body], scope.clone());
+        within.variables.remove(&loops.variable);
+        let is_set_anew = scope_keeps(&within, &loops.body, &loops.variable);
+        if let Some(values) = values.filter(|values| is_set_anew && !values.is_empty() && values.len() <= 64) {
+            within.variables.insert(loops.variable.clone(), values);
+        }
+        let behind = self.list(&loops.body, within.clone());
+        Ends::same(scope.either(behind))
+    }
+
+    /// Its body is judged here. When it runs, folder and variables may be others.
+    fn function(&mut self, function: &Function, scope: Scope) -> Ends {
+        self.functions.insert(function.name.clone());
+        let mut within = scope.clone();
+        within.folders = None;
+        within.variables.retain(|name, _| name == "HOME");
+        self.statement(&function.body, within);
+        Ends::same(scope)
+    }
+
+    fn test(&mut self, test: &Test, scope: &Scope) {
+        for word in test.words.iter().chain(&test.names).chain(&test.numbers) {
+            self.word(word, scope);
+        }
+        for word in &test.names {
+            self.variable_name(word, scope);
+        }
+        for word in &test.numbers {
+            self.number(word, scope);
+        }
+    }
+
+    /// A word whose value is computed as a number.
+    pub(super) fn number(&mut self, word: &Word, scope: &Scope) {
+        match word.pieces.as_slice() {
+            [Piece::Parameter(parameter)]
+                if matches!(parameter.change, Change::None) && parameter.subscript.is_none() =>
+            {
+                self.numbers_from(&parameter.name, &word.span);
+            }
+            [Piece::Parameter(parameter)] if matches!(parameter.change, Change::Length) => {}
+            _ => match scope.literal(word) {
+                Some(text) if text.trim_start_matches(['-', '+']).bytes().all(|byte| byte.is_ascii_digit()) => {}
+                Some(text) if variables::is_name(&text) => self.numbers_from(&text, &word.span),
+                _ => self.unknown(&word.span, "what is computed as a number is not known, and might run a command"),
+            },
+        }
+    }
+
+    /// A word that names a variable: in a subscript it could run a command.
+    pub(super) fn variable_name(&mut self, word: &Word, scope: &Scope) {
+        match scope.literal(word) {
+            Some(name) if variables::is_name(&name) => {}
+            _ => self.unknown(&word.span, "the name of a variable that is not plain"),
+        }
+    }
+
+    fn numbers_from(&mut self, name: &str, span: &Span) {
+        const NUMBERS: [&str; 6] = ["#", "?", "$", "!", "LINENO", "RANDOM"];
+        if NUMBERS.contains(&name) {
+            return;
+        }
+        if !variables::is_name(name) {
+            self.unknown(span, "a parameter is computed as a number, which runs what its value holds");
+            return;
+        }
+        self.numbers.push((name.to_owned(), span.clone()));
+    }
+
+    /// What a word runs by itself, before it is a word of anything.
+    pub(super) fn word(&mut self, word: &Word, scope: &Scope) {
+        self.pieces(&word.pieces, scope);
+    }
+
+    fn pieces(&mut self, pieces: &[Piece], scope: &Scope) {
+        for piece in pieces {
+            match piece {
+                Piece::Text { .. } | Piece::Opaque => {}
+                Piece::Substitution(list) | Piece::Process(list) => {
+                    self.deeper(|walk| {
+                        walk.list(list, scope.clone());
+                    });
+                }
+                Piece::Arithmetic(arithmetic) => self.arithmetic(arithmetic, scope),
+                Piece::Parameter(parameter) => {
+                    if let Some(subscript) = &parameter.subscript {
+                        self.arithmetic(subscript, scope);
+                    }
+                    match &parameter.change {
+                        Change::None | Change::Length => {}
+                        Change::Words(words) => self.deeper(|walk| walk.pieces(words, scope)),
+                        Change::Assign(words) => {
+                            self.assigned(&parameter.name, &parameter.span, None);
+                            self.deeper(|walk| walk.pieces(words, scope));
+                        }
+                        Change::Slice(slice) => self.arithmetic(slice, scope),
+                    }
+                }
+            }
+        }
+    }
+
+    fn deeper(&mut self, walk: impl FnOnce(&mut Self)) {
+        if self.depth >= DEEPEST {
+            return self.unknown(&(0..0), "nested too deeply");
+        }
+        self.depth += 1;
+        walk(self);
+        self.depth -= 1;
+    }
+
+    pub(super) fn arithmetic(&mut self, arithmetic: &Arithmetic, scope: &Scope) {
+        for name in &arithmetic.names {
+            self.numbers_from(name, &arithmetic.span);
+            if variables::steers(name) {
+                self.unknown(&arithmetic.span, format!("`{name}` changes what commands do"));
+            }
+        }
+        for piece in &arithmetic.pieces {
+            match piece {
+                Piece::Parameter(parameter) => match parameter.change {
+                    Change::None => self.numbers_from(&parameter.name, &arithmetic.span),
+                    Change::Length => {}
+                    _ => {
+                        self.unknown(&arithmetic.span, "an expansion is computed as a number, and might run a command")
+                    }
+                },
+                Piece::Substitution(_) => {
+                    self.unknown(&arithmetic.span, "an output is computed as a number, which runs what it holds");
+                }
+                Piece::Arithmetic(_) => {}
+                Piece::Text { .. } => {}
+                Piece::Process(_) | Piece::Opaque => self.unknown(&arithmetic.span, "a string is computed as a number"),
+            }
+        }
+        self.deeper(|walk| walk.pieces(&arithmetic.pieces, scope));
+    }
+
+    /// `values`: `None` where they are not known.
+    pub(super) fn assigned(&mut self, name: &str, span: &Span, values: Option<&[Expanded]>) {
+        let text = match values {
+            Some([one]) => Some(one.text()),
+            _ => None,
+        };
+        if variables::steers(name) && !variables::is_calm(name, text.as_deref()) {
+            self.unknown(span, format!("`{name}` changes what commands do"));
+        }
+        let numeric = |value: &Expanded| {
+            let text = value.text();
+            !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        if !values.is_some_and(|values| values.iter().all(numeric)) {
+            self.anything.insert(name.to_owned());
+        }
+    }
+
+    /// Gives what the variable holds then.
+    pub(super) fn assignment(&mut self, assignment: &Assignment, scope: &Scope) -> Option<Vec<Expanded>> {
+        let subscripted = assignment.subscript.is_some();
+        if let Some(subscript) = &assignment.subscript {
+            self.arithmetic(subscript, scope);
+        }
+        let value = match &assignment.value {
+            Value::Word(word) => {
+                self.word(word, scope);
+                if matches!(word.pieces.as_slice(), [Piece::Arithmetic(_)]) && !variables::steers(&assignment.name) {
+                    return None;
+                }
+                let empty = word.pieces.is_empty();
+                let values = if empty { Some(vec![Expanded::default()]) } else { scope.expand(word) };
+                values.map(|values| values.into_iter().map(Expanded::assigned).collect::<Vec<_>>())
+            }
+            Value::Array(words) => {
+                for word in words {
+                    self.word(word, scope);
+                }
+                None
+            }
+        };
+        let appends = assignment.raw[assignment.name.len()..].starts_with('+');
+        let value = value.filter(|values| values.len() == 1 && !subscripted && !appends);
+        self.assigned(&assignment.name, &assignment.span, value.as_deref());
+        value
+    }
+
+    pub(super) fn redirect(&mut self, redirect: &Redirect, scope: &Scope) {
+        match &redirect.kind {
+            RedirectKind::Duplicate => {}
+            RedirectKind::HereString(word) => self.word(word, scope),
+            RedirectKind::Heredoc(index) => {
+                if let Some(body) = self.heredoc(*index) {
+                    self.word(&body, scope);
+                }
+            }
+            RedirectKind::Read(word) => self.redirect_file(word, FileAccess::Read, &redirect.span, scope),
+            RedirectKind::Write(word) => self.redirect_file(word, FileAccess::Write, &redirect.span, scope),
+        }
+    }
+
+    pub(super) fn heredoc(&self, index: usize) -> Option<Word> {
+        self.heredocs.get(index).map(|heredoc| heredoc.body.clone())
+    }
+
+    fn redirect_file(&mut self, word: &Word, access: FileAccess, span: &Span, scope: &Scope) {
+        self.word(word, scope);
+        if matches!(word.pieces.as_slice(), [Piece::Process(_)]) {
+            return;
+        }
+        const NO_FILES: [&str; 4] = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
+        match scope.literal(word) {
+            Some(text) if NO_FILES.contains(&text.as_str()) => return,
+            Some(text) if text.starts_with("/dev/tcp") || text.starts_with("/dev/udp") => {
+                return self.unknown(span, "bash opens a network connection");
+            }
+            _ => {}
+        }
+        let mut uses = scope.uses(word, "redirect", access);
+        for used in &mut uses {
+            used.span = span.clone();
+        }
+        self.found.files.extend(uses);
+    }
+}
+
+fn forget(mut scope: Scope, names: &[String]) -> Scope {
+    scope.variables.retain(|name, _| !names.contains(name));
+    scope
+}
+
+/// Whether the body of a loop leaves the loop's own variable alone.
+fn scope_keeps(within: &Scope, body: &[Statement], name: &str) -> bool {
+    let mut probe = within.clone();
+    probe.variables.insert(name.to_owned(), Vec::new());
+    touched::without_touched([body], probe).variables.contains_key(name)
+}

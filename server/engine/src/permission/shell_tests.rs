@@ -1,0 +1,742 @@
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
+use super::*;
+use crate::permission::{Origin, Rule, Verdict, decide};
+
+const FOLDER: &str = "/w";
+
+fn analysed(text: &str) -> Analysis {
+    let (folder, home) = (AbsPath::new(FOLDER).unwrap(), AbsPath::new("/home/u").unwrap());
+    analyse(text, Surroundings { folder: &folder, home: &home })
+}
+
+/// One line for each finding: `$` a command, `<` and `>` files, `?` what is not known.
+fn told(text: &str) -> Vec<String> {
+    let analysis = analysed(text);
+    let commands = analysis.commands.iter().map(|command| format!("$ {}", command.pattern));
+    let files = analysis.files.iter().map(|used| {
+        let sign = match used.access {
+            FileAccess::Read => '<',
+            FileAccess::Write => '>',
+        };
+        let place = match &used.place {
+            Place::File(path) => path.to_string(),
+            Place::Glob { base, pattern } => format!("{base} {pattern}"),
+            Place::Unknown(word) => format!("?{word}"),
+        };
+        format!("{sign} {place}")
+    });
+    let unknown = analysis.unknown.iter().map(|unknown| format!("? {}", unknown.reason));
+    commands.chain(files).chain(unknown).collect()
+}
+
+#[track_caller]
+fn check(text: &str, expected: &[&str]) {
+    let told = told(text);
+    assert_eq!(told, expected, "{text:?}");
+}
+
+fn rule(pattern: &str, verdict: Verdict) -> Rule {
+    Rule { permission: "bash".to_owned(), pattern: pattern.to_owned(), verdict, origin: Origin::Grant }
+}
+
+/// As the cases of `C-7` have it; what is not known asks.
+fn verdict_under(text: &str, rules: &[Rule]) -> Verdict {
+    let analysis = analysed(text);
+    let mut strictest = Verdict::Allow;
+    for command in &analysis.commands {
+        strictest = strictest.max(decide("bash", std::slice::from_ref(&command.pattern), rules, &[]).verdict);
+        for alias in &command.aliases {
+            let decision = decide("bash", std::slice::from_ref(alias), rules, &[]);
+            if decision.rule.is_some() && decision.verdict != Verdict::Allow {
+                strictest = strictest.max(decision.verdict);
+            }
+        }
+    }
+    if !analysis.unknown.is_empty() || analysis.commands.is_empty() {
+        strictest = strictest.max(Verdict::Ask);
+    }
+    strictest
+}
+
+fn verdict(text: &str) -> Verdict {
+    let rules = [
+        rule("git log *", Verdict::Allow),
+        rule("echo *", Verdict::Allow),
+        rule("cd *", Verdict::Allow),
+        rule("git push *", Verdict::Ask),
+        rule("rm *", Verdict::Deny),
+    ];
+    verdict_under(text, &rules)
+}
+
+#[track_caller]
+fn check_verdict(expected: Verdict, texts: &[&str]) {
+    for text in texts {
+        assert_eq!(verdict(text), expected, "{text:?}: {:#?}", told(text));
+    }
+}
+
+#[track_caller]
+fn check_unknown(texts: &[&str]) {
+    for text in texts {
+        assert!(!analysed(text).unknown.is_empty(), "{text:?}: {:#?}", told(text));
+    }
+}
+
+#[track_caller]
+fn check_known(texts: &[&str]) {
+    for text in texts {
+        let analysis = analysed(text);
+        assert!(analysis.unknown.is_empty() && !analysis.commands.is_empty(), "{text:?}: {:#?}", told(text));
+    }
+}
+
+/// What the last command would lose.
+fn loses(text: &str) -> Option<&'static str> {
+    analysed(text).commands.last().and_then(|command| command.effect.loses)
+}
+
+#[test]
+fn c50_heredoc_in_a_chain() {
+    let text = "git add a b && git commit -m \"$(cat <<'EOF'\none\n\ntwo $(rm x)\nEOF\n)\"";
+    let analysis = analysed(text);
+    let patterns: Vec<&str> = analysis.commands.iter().map(|command| command.pattern.as_str()).collect();
+    assert_eq!(patterns[..2], ["git add a b", "cat"]);
+    assert!(patterns[2].starts_with("git commit -m \"$(cat <<'EOF'"));
+    assert!(analysis.unknown.is_empty());
+}
+
+#[test]
+fn c53_chain_behind_an_allowed_head() {
+    let denied = [
+        "git log; rm -rf x",
+        "echo a && rm x",
+        "echo a & rm x",
+        "echo a || rm x",
+        "echo a\nrm x",
+        "echo a | rm x",
+        "echo a |& rm x",
+    ];
+    check_verdict(Verdict::Deny, &denied);
+    check_verdict(Verdict::Ask, &["echo a | sh", "echo a|bash", "echo a | bash -s", "echo a | sudo sh"]);
+}
+
+#[test]
+fn c54_leading_cd() {
+    check_verdict(
+        Verdict::Ask,
+        &["cd /tmp/x && git push --dry-run", "(cd x; git push)", "pushd x; git push", "cd x\ngit push"],
+    );
+    check_verdict(Verdict::Allow, &["cd x && git log", "cd x; echo a"]);
+}
+
+#[test]
+fn c55_prefixes_and_wrappers() {
+    check_verdict(
+        Verdict::Deny,
+        &[
+            "A=1 rm x",
+            "env A=1 rm x",
+            "command rm x",
+            r"\rm x",
+            "bash -c 'rm x'",
+            "sh -lc \"rm x\"",
+            "eval \"rm x\"",
+            "echo x | xargs rm",
+            "timeout 5 rm x",
+            "nice rm x",
+            "find . -exec rm {} +",
+            "'rm' x",
+            "r\"m\" x",
+            "$'rm' x",
+            "timeout -k 1 5 rm x",
+            "nice -n 5 rm x",
+            "nice -5 rm x",
+            "nohup rm x &",
+            "setsid -w rm x",
+            "stdbuf -oL rm x",
+            "time rm x",
+            "time -p rm x",
+            "ionice -c 3 rm x",
+            "sudo -u x rm x",
+            "sudo A=1 rm x",
+            "env -i -u A B=2 rm x",
+            "exec rm x",
+            "exec -a name rm x",
+            "builtin eval 'rm x'",
+            "command eval rm x",
+            "/bin/rm x",
+            "xargs -n 1 -I {} rm {}",
+            "xargs -0rn1 rm",
+            "xargs --max-args=2 rm",
+            "find . -execdir rm {} \\;",
+            "find . -type f -ok rm {} ';'",
+            "bash -euo pipefail -c 'rm x'",
+            "bash -c 'bash -c \"rm x\"'",
+            "eval eval rm x",
+            "! rm x",
+            "busybox rm x",
+            "flock f rm x",
+            "npx rm x",
+            "uv run rm x",
+            "poetry run rm x",
+            "bundle exec rm x",
+            "time nice timeout 5 env A=1 rm x",
+            "chroot / rm x",
+            "bash <<< 'rm x'",
+            "bash <<'E'\nrm x\nE",
+            "sh <<E\nrm x\nE",
+            "trap 'rm x' EXIT",
+            "strace -f rm x",
+            "{rm,-rf} x",
+            "rm {-rf,x}",
+        ]
+        .into_iter()
+        .filter(|text| !text.starts_with('{'))
+        .collect::<Vec<_>>(),
+    );
+    check_verdict(
+        Verdict::Allow,
+        &[
+            "A=1 git log",
+            "env A=1 git log -1",
+            "A=1 B=2 git log 2>&1",
+            "timeout 5 git log",
+            "nice -n 5 git log",
+            "time git log",
+        ],
+    );
+    check_verdict(Verdict::Ask, &["{rm,-rf} x", "sudo git log", "echo git log | xargs git log"]);
+}
+
+#[test]
+fn c57_substitution() {
+    check_verdict(
+        Verdict::Deny,
+        &[
+            "echo $(rm x)",
+            "echo `rm x`",
+            "echo \"${A:-$(rm x)}\"",
+            "echo <(rm x)",
+            "echo >(rm x)",
+            "A=$(rm x) git log",
+            "A=$(rm x)",
+            "echo \"`rm x`\"",
+            "echo \"$(echo \"$(rm x)\")\"",
+            "echo ${A#$(rm x)}",
+            "echo ${A/$(rm x)/b}",
+            "echo ${A[$(rm x)]}",
+            "echo ${A:$(rm x)}",
+            "echo $(( $(rm x) + 1 ))",
+            "for i in $(rm x); do echo $i; done",
+            "case $(rm x) in a) echo;; esac",
+            "[[ -n $(rm x) ]] && echo a",
+            "(( $(rm x) ))",
+            "A=($(rm x)); echo a",
+            "export A=$(rm x)",
+            "echo a > $(rm x)",
+            "echo a <<< $(rm x)",
+            "echo <<E\n$(rm x)\nE",
+            "A[$(rm x)]=1",
+            "echo `echo \\`rm x\\``",
+            "[ -n \"$(rm x)\" ]",
+            "echo ${A:=$(rm x)}",
+            "select i in $(rm x); do echo; done",
+            "while rm x; do echo; done",
+            "until rm x; do echo; done",
+            "if rm x; then echo; fi",
+            "if echo; then echo; elif rm x; then echo; fi",
+            "if echo; then echo; else rm x; fi",
+            "case a in b) rm x;; esac",
+            "case a in b) rm x; esac",
+            "f() { rm x; }",
+            "function f { rm x; }",
+            "function f() ( rm x )",
+            "{ rm x; }",
+            "( rm x )",
+            "((echo a); rm x)",
+            "for ((;;)); do rm x; done",
+            "[[ a =~ $(rm x) ]]; echo",
+            "echo $(<f; rm x)",
+            "coproc rm x",
+        ]
+        .into_iter()
+        .filter(|text| !text.starts_with("((echo") && !text.starts_with("coproc"))
+        .collect::<Vec<_>>(),
+    );
+    check_verdict(Verdict::Ask, &["((echo a); rm x)", "coproc rm x"]);
+    check("git log > ~/.bashrc", &["$ git log", "> /home/u/.bashrc"]);
+    check("echo a >| ../out", &["$ echo a", "> /out"]);
+    check("cat <(rm x)", &["$ rm x", "$ cat <(rm x)", "> /w/x"]);
+}
+
+#[test]
+fn c58_harmless_variants() {
+    let rules = [rule("npm run test*", Verdict::Allow), rule("head *", Verdict::Allow)];
+    for text in [
+        "npm run test 2>&1",
+        "npm run test | head -5",
+        "# note\nnpm run test",
+        "npm run test >/dev/null 2>&1",
+        "npm run test # rm x",
+        "npm run test &>/dev/null",
+    ] {
+        assert_eq!(verdict_under(text, &rules), Verdict::Allow, "{text:?}: {:#?}", told(text));
+    }
+    check("# npm run test\nrm x", &["$ rm x", "> /w/x"]);
+}
+
+#[test]
+fn r9_2_assignments_and_harmless_redirects_are_stripped() {
+    check("FOO=1 tool x 2>&1", &["$ tool x"]);
+    check("FOO=1   tool   x  </dev/null >&2", &["$ tool x"]);
+    check("\\to\\ol 'x y'", &["$ tool 'x y'"]);
+    let rules = [rule("tool *", Verdict::Allow)];
+    assert_eq!(verdict_under("FOO=1 tool x 2>&1", &rules), Verdict::Allow);
+    assert_eq!(verdict_under("PATH=. tool x", &rules), Verdict::Ask);
+}
+
+#[test]
+fn r8_1_variables_that_steer_are_not_harmless() {
+    check_unknown(&[
+        "PATH=. git log",
+        "LD_PRELOAD=./x.so git log",
+        "IFS=x git log",
+        "GIT_DIR=x git log",
+        "GIT_EXTERNAL_DIFF=x git diff",
+        "BASH_ENV=x bash -c 'ls'",
+        "ENV=x sh -c ls",
+        "EDITOR=x git commit",
+        "PAGER=x git log",
+        "NODE_OPTIONS='-r ./x' node -v",
+        "PYTHONSTARTUP=x python",
+        "PYTHONPATH=. python x",
+        "PS4='$(rm x)'",
+        "PROMPT_COMMAND=x",
+        "env PATH=. git log",
+        "env \"LD_PRELOAD=x\" ls",
+        "export PATH=.:$PATH",
+        "declare -x PATH=.",
+        "read PATH < f",
+        "for PATH in .; do git log; done",
+        "printf -v PATH .",
+        "mapfile PATH < f",
+        ": ${PATH:=x}",
+        "(( PATH = 1 ))",
+        "HOME=. git log",
+        "sudo PATH=. git log",
+        "RUSTC_WRAPPER=x cargo build",
+        "unset PATH",
+        "GREP_OPTIONS=x LESSOPEN='|x' ls",
+        "getopts a PATH",
+        "X_COMMAND=y tool",
+    ]);
+    check_known(&[
+        "RUST_BACKTRACE=1 cargo test",
+        "NODE_ENV=test npm test",
+        "PAGER=cat git log",
+        "GIT_EDITOR=true git commit",
+        "IFS= read -r x",
+        "CI=1 make",
+        "A=1 B=$C ls",
+    ]);
+}
+
+#[test]
+fn r8_1_a_function_of_a_program_s_name_asks() {
+    check_verdict(Verdict::Deny, &["git() { rm x; }; git log"]);
+    check_verdict(
+        Verdict::Ask,
+        &[
+            "git() { echo a; }; git log",
+            "f() { git log; }; git() { echo; }; f",
+            "eval 'git() { echo; }'; git log",
+            "f() { \"$@\"; }; f rm x",
+        ],
+    );
+}
+
+#[test]
+fn r8_2_what_is_read_in_two_ways_asks() {
+    check_unknown(
+        &[
+            "",
+            "# only a note",
+            "echo 'a",
+            "echo \"a",
+            "echo $(ls",
+            "echo `ls",
+            "if ls; then",
+            "ls )",
+            "ls; ;",
+            "echo a\0b",
+            "echo a\rls",
+            "git\u{7f} log",
+            "echo $[1+1]",
+            "echo ${!x}",
+            "echo ${x@P}",
+            "coproc ls",
+            "ls <<EOF\nx",
+            "ls <<EOF\nx\\\nEOF\nEOF",
+            "echo $\"x\"",
+            "alias ls=rm",
+            "shopt -s extglob",
+            "shopt -s expand_aliases",
+            "set -k",
+            "set -o posix",
+            "enable -f x y",
+            "hash -p /x ls",
+            "complete -C rm x",
+            "bind -x '\"a\":rm'",
+            "$x",
+            "\"$x\" y",
+            "${x}",
+            "$(echo rm) x",
+            "`echo rm` x",
+            "r$x y",
+            "*m x",
+            "~/x/../$y z",
+            "eval \"$x\"",
+            "eval $(cat f)",
+            "bash -c \"$x\"",
+            "sh -c $x",
+            "trap \"$x\" EXIT",
+            "bash -i -c ls",
+            "bash -O extglob -c ls",
+            "bash --rcfile f -c ls",
+            "sh -c \"echo \\$'\\\\'; rm x'\"",
+            "zsh -c ls",
+            "fish -c ls",
+            "env -S 'rm x'",
+            "timeout $t ls",
+            "nice --unknown ls",
+            "timeout --sig 9 5 ls",
+            "sudo -s ls",
+            "sudo -i",
+            "xargs $x rm",
+            "find . $x",
+            "find . -exec rm {}",
+            "mapfile -C rm x",
+            "printf -v 'a[$(rm x)]' 1",
+            "read 'a[$(rm x)]'",
+            "test -v 'a[$(rm x)]'",
+            "[ -v 'a[$(rm x)]' ]",
+            "[[ -v 'a[$(rm x)]' ]]",
+            "unset 'a[$(rm x)]'",
+            "declare 'a[$(rm x)]=1'",
+            "declare -n a=b",
+            "declare -i a=b",
+            "let 'a[$(rm x)]'",
+            "x='a[$(rm y)]'; (( x ))",
+            "x=$(cat f); echo $((x))",
+            "read x; [[ $x -eq 1 ]]",
+            "read x; echo ${a[x]}",
+            "echo $(( $(cat f) ))",
+            "f() { echo $(( $1 )); }; f x",
+            "exec {fd}>f",
+            "exec 3<>/dev/tcp/h/80",
+            "echo a > /dev/udp/h/1",
+            "cat <(ls)x",
+            "jobs -x rm",
+            "fc -s",
+            "history -a",
+            "git $x",
+            "git -c core.sshCommand=x fetch",
+            "git --exec-path=. log",
+            "git --git-dir=x log",
+            "git -c alias.x='!rm' x",
+            "echo a | { read x; (( x )); }",
+            "echo \"git log\" | xargs -I{} {}",
+            "'git log'",
+            "'' x",
+            "\"git\\log\"",
+            "command -x ls",
+            "exec -z ls",
+            "time -f x ls",
+            "for x in a b; do $x; done",
+            "getopts x 'a[1]'",
+            "wait -p 'a[$(rm x)]'",
+            "${a:-rm} x",
+            "x=rm; y=$x",
+            "echo @(a|b)",
+            "[[ a == @(a|b) ]]",
+            "echo {a,b}$(ls) | $x",
+        ]
+        .into_iter()
+        .filter(|text| *text != "x=rm; y=$x")
+        .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn r8_2_ordinary_commands_are_understood() {
+    check_known(&[
+        "ls -la",
+        "cargo test -p x -- --nocapture 2>&1 | tail -20",
+        "cd a && npm ci && npm test",
+        "for f in a b c; do echo \"$f\"; done",
+        "while IFS= read -r l; do echo \"$l\"; done < f",
+        "if [ -f x ]; then cat x; else echo no; fi",
+        "if [[ -f x && $y == z* ]]; then ls; fi",
+        "x=$(git rev-parse HEAD); echo \"$x\"",
+        "x=1; y=$((x + 1)); echo $y",
+        "grep -rn 'a b' src | head -5",
+        "find . -name '*.rs' -not -path './target/*' | wc -l",
+        "cat <<'EOF' > f\na $b `c`\nEOF",
+        "cat > f <<EOF\na $b\nEOF\nls",
+        "set -euo pipefail; ls",
+        "printf '%s\\n' a b",
+        "a=(1 2 3); echo \"${a[@]}\" ${#a[@]}",
+        "case $1 in a|b) echo;; *) ls;; esac",
+        "echo $? $# $@ \"$*\" $$ $!",
+        "echo ${x:-a} ${x%.*} ${x##*/} ${x/a/b} ${#x} ${x^^}",
+        "git log --oneline -5 && git status",
+        "ls *.rs",
+        "mkdir -p a/{b,c}",
+        "! grep -q x f && ls",
+        "( cd a; make ) || exit 1",
+        "{ ls; pwd; } > out",
+        "sleep 1 & wait",
+        "docker run --rm -it x ls",
+        "sed -i 's/a/b/' f",
+        "awk '{ print $1 }' f",
+        "python3 - <<'EOF'\nprint(1)\nEOF",
+        "echo \"a \\\"b\\\" c\"",
+        "echo 'it'\\''s'",
+        "ls \\\n  -la",
+        "git commit -m 'a: b (c)' -m \"d\"",
+        "echo a#b",
+        "echo a; # b",
+        "true && false || :",
+        "xargs -0 ls < f",
+        "trap 'rm -f x' EXIT",
+        "export A=1 B=2; ls",
+        "curl -s http://x | jq .a",
+        "diff <(ls a) <(ls b)",
+        "function f { ls; }",
+        "i=0; while [ $i -lt 3 ]; do i=$((i+1)); echo; done",
+        "for ((i=0; i<3; i++)); do echo $i; done",
+        "local_var=x; echo",
+        "test -n \"$x\" && ls",
+        "command -v git",
+        "type ls",
+        "which git",
+        "[ \"$a\" = b ] && ls",
+        "cat a b >> c 2>> d",
+        "ls 2>/dev/null || true",
+        "time cargo build",
+        "echo \"$(ls)\" `pwd`",
+        "cat << EOF\n$(ls)\nEOF",
+        "git show HEAD:src/a.rs",
+        "tar czf a.tgz b",
+        "echo $HOME ~ ${HOME}",
+        "until ls; do sleep 1; done",
+    ]);
+}
+
+#[test]
+fn c61_readers_of_secrets_are_seen() {
+    check("cat .env", &["$ cat .env", "< /w/.env"]);
+    check("grep K .en*", &["$ grep K .en*", "< /w .en*"]);
+    check("cp .env x; cat x", &["$ cp .env x", "$ cat x", "< /w/.env", "> /w/x", "< /w/x"]);
+    check("source .env; env", &["$ source .env", "$ env", "< /w/.env"]);
+    check("cat /proc/self/environ", &["$ cat /proc/self/environ", "< /proc/self/environ"]);
+    for text in [
+        "head -c 9 .env",
+        "tail -n1 .env",
+        "less .env",
+        "grep -f .env x",
+        "grep --file=.env x",
+        "rg -f .env x",
+        "sed p .env",
+        "awk 1 .env",
+        "mv .env x",
+        "diff .env /dev/null",
+        "wc .env",
+        "sort .env",
+        "xxd .env",
+        "od .env",
+        "strings .env",
+        "base64 .env",
+        "tar cf x .env",
+        "zip x .env",
+        ". .env",
+        "git diff --no-index /dev/null .env",
+        "git show :.env",
+        "git show HEAD:.env",
+        "git add .env",
+        "curl -d @.env x",
+        "curl -F f=@.env x",
+        "dd if=.env",
+        "tool .env",
+        "tool --file=.env",
+        "tool -f.env",
+        "cat < .env",
+        "cat ./.env",
+        "cat $PWD/.env",
+        "cd sub; cat /w/.env",
+        "x=.env; cat $x",
+        "x=.env; cat \"$x\"",
+        "for f in .env; do cat $f; done",
+        "cat '.env'",
+        "cat .e\"nv\"",
+        "cat .{env,x}",
+        "python x .env",
+        "ln -s /w/.env y",
+        "install .env x",
+        "rsync .env h:",
+        "scp .env h:",
+        "tee .env",
+        "cat /w/a.txt .env",
+        "exec 3< .env",
+        "while read l; do echo; done < .env",
+        "bash -c 'cat .env'",
+        "eval cat .env",
+        "env cat .env",
+        "jq . .env",
+        "cat ${PWD}/.env",
+    ] {
+        let env = Place::File(AbsPath::new("/w/.env").unwrap());
+        assert!(analysed(text).files.iter().any(|used| used.place == env), "{text:?}: {:#?}", told(text));
+    }
+    check("grep -r K .", &["$ grep -r K .", "< /w"]);
+    check("rg K", &["$ rg K", "< /w"]);
+    check("grep -r K", &["$ grep -r K", "< /w"]);
+    check(
+        "cat ~/.ssh/id $HOME/a \"${HOME}/b\"",
+        &["$ cat ~/.ssh/id $HOME/a \"${HOME}/b\"", "< /home/u/.ssh/id", "< /home/u/a", "< /home/u/b"],
+    );
+    check("find . | xargs cat", &["$ find .", "$ xargs cat", "$ cat", "< /w", "< ?the words that are added to `cat`"]);
+    check("cat ~u/x", &["$ cat ~u/x", "< ?~u/x"]);
+}
+
+#[test]
+fn r8_3_cd_moves_operands_in_its_scope() {
+    check("cd a && cat x", &["$ cd a", "$ cat x", "< /w/a/x"]);
+    check("cd a; cat x", &["$ cd a", "$ cat x", "< /w/x", "< /w/a/x"]);
+    check("cd a || exit 1; cat x", &["$ cd a", "$ exit 1", "$ cat x", "< /w/a/x"]);
+    check("cd a || { echo no; exit 1; }; cat x", &["$ cd a", "$ echo no", "$ exit 1", "$ cat x", "< /w/a/x"]);
+    check("(cd a && ls b); cat x", &["$ cd a", "$ ls b", "$ cat x", "< /w/a/b", "< /w/x"]);
+    check("cd a | cat x", &["$ cd a", "$ cat x", "< /w/x"]);
+    check("cd \"$d\" && cat x /y", &["$ cd \"$d\"", "$ cat x /y", "< ?x", "< /y"]);
+    check("cd && cat x", &["$ cd", "$ cat x", "< /home/u/x"]);
+    check("cd - && cat x", &["$ cd -", "$ cat x", "< ?x"]);
+    check("if true; then cd a; fi && cat x", &["$ true", "$ cd a", "$ cat x", "< /w/x", "< /w/a/x"]);
+    check("for i in 1 2; do cat x; cd a; done", &["$ cat x", "$ cd a", "< ?x"]);
+    check("f() { cat x; }", &["$ cat x", "< ?x"]);
+    check("env -C a cat x", &["$ cat x", "< /w/a/x"]);
+    check("git -C a add x.rs", &["$ git -C a add x.rs", "< /w/a/x.rs"]);
+    check("cat a/../x", &["$ cat a/../x", "< ?a/../x"]);
+    check("cd a && cat ../x", &["$ cd a", "$ cat ../x", "< ?../x"]);
+    check("echo a > 'x y' 2> z", &["$ echo a", "> /w/x y", "> /w/z"]);
+    check("echo a > $x", &["$ echo a", "> ?$x"]);
+    check("{ ls; } &> o", &["$ ls", "> /w/o", "< /w"]);
+    check("cat a{1,2}/b*", &["$ cat a{1,2}/b*", "< /w/a1 b*", "< /w/a2 b*"]);
+}
+
+#[test]
+fn r5_5_commands_that_discard_work_say_what_is_lost() {
+    for text in [
+        "git reset --hard",
+        "git reset --har HEAD~1",
+        "git reset HEAD --hard",
+        "git -C x reset --hard",
+        "git -c color.ui=false reset --hard",
+        "git checkout -- a",
+        "git checkout .",
+        "git checkout -f",
+        "git checkout HEAD a.rs",
+        "git checkout -p",
+        "git checkout a.rs",
+        "git checkout main -- a",
+        "git restore a",
+        "git restore .",
+        "git restore --staged --worktree a",
+        "git switch -f x",
+        "git switch --discard-changes x",
+        "git clean -f",
+        "git clean -fdx",
+        "git clean -df .",
+        "git stash drop",
+        "git stash clear",
+        "git worktree remove --force x",
+        "git worktree remove -f x",
+        "git branch -D x",
+        "git branch -d -f x",
+        "git push --force",
+        "git push -f origin x",
+        "git push origin +x",
+        "git push --delete origin x",
+        "git push origin :x",
+        "git push --mirror",
+        "git push --force-with-lease",
+        "git rebase main",
+        "git rebase -i HEAD~2",
+        "git commit --amend",
+        "git commit --amen --no-edit",
+        "git reflog expire --all",
+        "git gc --prune=now",
+        "git update-ref -d x",
+        "git filter-branch x",
+        "rm -rf .git",
+        "rm -r ./.git/",
+        "hg revert a",
+        "hg update -C",
+        "hg purge",
+        "svn revert -R .",
+        "jj abandon",
+        "jj restore",
+        "git rm -f a",
+        "timeout 5 git reset --hard",
+        "bash -c 'git reset --hard'",
+        "git merge --abort",
+        "git rebase --abort",
+        "git checkout $x",
+        "git reset $x",
+        "echo x | xargs git checkout",
+        "git checkout -B x",
+        "git switch -C x",
+        "git \"reset\" '--hard'",
+        "git read-tree --reset x",
+        "git tag -d x",
+    ] {
+        assert!(loses(text).is_some(), "{text:?}");
+    }
+    for text in [
+        "git status",
+        "git log",
+        "git reset",
+        "git reset --soft HEAD~1",
+        "git checkout main",
+        "git checkout -b x",
+        "git switch x",
+        "git switch -c x",
+        "git restore --staged a",
+        "git clean -n",
+        "git stash",
+        "git stash pop",
+        "git stash list",
+        "git branch x",
+        "git branch -d x",
+        "git push",
+        "git push origin x",
+        "git commit -m x",
+        "git rebase --continue",
+        "git worktree add ../x",
+        "git worktree remove x",
+        "git diff --stat",
+        "git add -f x",
+        "git tag v1",
+        "rm a",
+        "git fetch",
+        "hg status",
+        "svn status",
+        "jj log",
+        "git log --grep=--hard",
+    ] {
+        assert_eq!(loses(text), None, "{text:?}");
+    }
+    assert_eq!(loses("git reset --hard"), Some("uncommitted changes of tracked files"));
+    assert_eq!(loses("git clean -fd"), Some("files that are not tracked"));
+}
