@@ -43,7 +43,6 @@ pub(super) fn patience(provider: &Arc<ProviderSettings>, attempt: u32) -> Arc<Pr
     Arc::new(ProviderSettings {
         header_timeout: provider.header_timeout.saturating_mul(times),
         chunk_timeout: provider.chunk_timeout.saturating_mul(times),
-        max_retries: 5,
         ..provider.as_ref().clone()
     })
 }
@@ -110,7 +109,7 @@ mod tests {
                 headers: Default::default(),
                 header_timeout: Duration::from_secs(10),
                 chunk_timeout: Duration::MAX,
-                max_retries: 5,
+                max_retries: 2,
             })
         };
         let limits = |base_url: &str| {
@@ -123,6 +122,7 @@ mod tests {
         for hosted in ["https://api.example.com/v1", "https://8.8.8.8/v1", "http://user:localhost@h.example/"] {
             assert_eq!(limits(hosted), [10; 5], "{hosted}");
         }
-        assert_eq!(patience(&provider("http://localhost"), 2).chunk_timeout, Duration::MAX);
+        let grown = patience(&provider("http://localhost"), 2);
+        assert_eq!((grown.chunk_timeout, grown.max_retries), (Duration::MAX, 2));
     }
 }
