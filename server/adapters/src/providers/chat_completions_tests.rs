@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_engine::message::{Finish, Usage};
-use copydesk_engine::ports::{ModelErrorKind, ModelMessage, ModelSettings, ProviderSettings, WireProtocol};
+use copydesk_engine::ports::{ModelErrorKind, WireProtocol};
 use futures::{StreamExt, TryStreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -14,30 +14,10 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::*;
-use crate::providers::loopback::{LIMIT, ok, read_request, serve, serve_text};
+use crate::providers::loopback::{self, LIMIT, ask, ok, read_request, serve, serve_text};
 
 fn request(base: &str) -> ModelRequest {
-    ModelRequest {
-        model: "local/qwen3".parse().unwrap(),
-        provider: Arc::new(ProviderSettings {
-            id: "local".to_owned(),
-            wire: WireProtocol::ChatCompletions,
-            base_url: base.to_owned(),
-            key: Some("sk-very-secret\n".to_owned()),
-            headers: [("X-Team".to_owned(), "desk".to_owned())].into(),
-            header_timeout: LIMIT,
-            chunk_timeout: LIMIT,
-            max_retries: 5,
-        }),
-        settings: ModelSettings::default(),
-        system: "Be brief.".to_owned(),
-        messages: vec![ModelMessage::User("Hello".to_owned())],
-        tools: Vec::new(),
-    }
-}
-
-async fn ask(request: ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
-    timeout(LIMIT, stream(Http::default(), request).try_collect()).await.expect("an end in time")
+    loopback::request(WireProtocol::ChatCompletions, "local/qwen3", base)
 }
 
 fn text_of(events: &[ModelEvent]) -> String {

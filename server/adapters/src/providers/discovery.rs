@@ -1,19 +1,23 @@
-//! Which models a server offers: `GET <base>/models`, OpenAI's list, which local servers speak too. Talks to no model.
+//! Which models a server offers: `GET <base>/models`, OpenAI's list, which local servers and Anthropic speak too. Talks to no model.
 
 use std::time::Duration;
 
-use copydesk_engine::ports::{ModelError, ModelErrorKind, ProviderSettings};
+use copydesk_engine::ports::{ModelError, ModelErrorKind, ProviderSettings, WireProtocol};
 use futures::StreamExt;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::exchange::shown;
+use super::exchange::{Auth, shown};
 use super::http::{Http, Obstacle};
+use super::messages;
 
 /// A list of models ends here: 4 MiB.
 const MAX_LIST: usize = 4 << 20;
+
+/// Models that Anthropic lists at once at most; it lists 20 where nothing is said.
+const LONGEST_PAGE: &str = "1000";
 
 /// The names as the server knows them, in its order. `limit` is for the whole exchange.
 pub(super) async fn offered(
@@ -23,12 +27,19 @@ pub(super) async fn offered(
 ) -> Result<Vec<String>, ModelError> {
     let error = |kind, message: String| ModelError { kind, message };
     let url = Url::parse(&format!("{}/models", provider.base_url.trim_end_matches('/')));
-    let Ok(url) = url else {
+    let Ok(mut url) = url else {
         let text = format!("The address of {} is no http(s) URL.", provider.id);
         return Err(error(ModelErrorKind::Invalid, text));
     };
     let shown = shown(&url);
-    match timeout(limit, list(http, provider, url)).await {
+    let auth = match provider.wire {
+        WireProtocol::ChatCompletions => Auth::Bearer,
+        WireProtocol::Messages => {
+            url.query_pairs_mut().append_pair("limit", LONGEST_PAGE);
+            messages::auth(&url)
+        }
+    };
+    match timeout(limit, list(http, headers(provider, auth), url)).await {
         Ok(Ok(names)) => Ok(names),
         Ok(Err((kind, cause))) => Err(error(kind, format!("{shown}: {cause}"))),
         Err(_) => {
@@ -38,9 +49,9 @@ pub(super) async fn offered(
     }
 }
 
-async fn list(http: Http, provider: &ProviderSettings, url: Url) -> Result<Vec<String>, (ModelErrorKind, String)> {
+async fn list(http: Http, headers: HeaderMap, url: Url) -> Result<Vec<String>, (ModelErrorKind, String)> {
     let client = http.client(&url).await.map_err(|cause| (ModelErrorKind::Invalid, cause))?;
-    let response = match client.get(url).headers(headers(provider)).send().await {
+    let response = match client.get(url).headers(headers).send().await {
         Ok(response) => response,
         Err(error) => {
             return Err(match Obstacle::of(&error) {
@@ -77,20 +88,19 @@ async fn list(http: Http, provider: &ProviderSettings, url: Url) -> Result<Vec<S
     }
 }
 
-/// What cannot be sent is left out: the request that talks to the model names it.
-fn headers(provider: &ProviderSettings) -> HeaderMap {
-    let key = provider.key.as_deref().map(str::trim).filter(|key| !key.is_empty());
-    let bearer = key.map(|key| ("authorization".to_owned(), format!("Bearer {key}")));
+/// What cannot be sent is left out: the request that talks to the model names it. Configured headers replace those of the protocol.
+fn headers(provider: &ProviderSettings, auth: Auth) -> HeaderMap {
+    let beside = auth.beside().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let key = auth.key(provider).map(|(name, value)| (name.to_owned(), value));
     let own = provider.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
-    bearer
-        .into_iter()
-        .chain(own)
-        .filter_map(|(name, value)| {
-            let mut value = HeaderValue::try_from(value).ok()?;
+    let mut headers = HeaderMap::new();
+    for (name, value) in beside.chain(key).chain(own) {
+        if let (Ok(name), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             value.set_sensitive(true);
-            Some((HeaderName::try_from(name).ok()?, value))
-        })
-        .collect()
+            headers.insert(name, value);
+        }
+    }
+    headers
 }
 
 #[derive(Deserialize)]

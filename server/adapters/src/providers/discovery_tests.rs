@@ -4,29 +4,27 @@
 
 use std::time::Duration;
 
-use copydesk_engine::ports::{ModelErrorKind, ProviderSettings, WireProtocol};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::*;
-
-const LIMIT: Duration = Duration::from_secs(20);
+use crate::providers::loopback::{self, LIMIT};
 
 fn provider(base_url: &str) -> ProviderSettings {
-    ProviderSettings {
-        id: "ollama".to_owned(),
-        wire: WireProtocol::ChatCompletions,
-        base_url: base_url.to_owned(),
-        key: Some("sk-secret".to_owned()),
-        headers: [("X-Team".to_owned(), "desk".to_owned())].into(),
-        header_timeout: LIMIT,
-        chunk_timeout: LIMIT,
-        max_retries: 5,
-    }
+    loopback::provider(WireProtocol::ChatCompletions, "ollama", base_url)
 }
 
 /// Answers one request with `answer`; gives what was asked and what came of it.
 async fn exchange(answer: &'static str, limit: Duration) -> (String, Result<Vec<String>, ModelError>) {
+    exchange_with(provider(""), answer, limit).await
+}
+
+/// The same with what `provider` says of the wire and its headers.
+async fn exchange_with(
+    provider: ProviderSettings,
+    answer: &'static str,
+    limit: Duration,
+) -> (String, Result<Vec<String>, ModelError>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}/v1", listener.local_addr().unwrap());
     let served = tokio::spawn(async move {
@@ -40,7 +38,7 @@ async fn exchange(answer: &'static str, limit: Duration) -> (String, Result<Vec<
         }
         String::from_utf8(asked).unwrap()
     });
-    let result = offered(Http::default(), &provider(&base), limit).await;
+    let result = offered(Http::default(), &ProviderSettings { base_url: base, ..provider }, limit).await;
     (served.await.unwrap(), result)
 }
 
@@ -50,8 +48,31 @@ async fn the_models_of_a_local_server_are_listed() {
         {\"object\":\"list\",\"data\":[{\"id\":\"qwen3:8b\",\"object\":\"model\"},{\"id\":\" \"},{\"id\":\"org/model\"}]}";
     let (asked, models) = exchange(answer, LIMIT).await;
     assert!(asked.starts_with("GET /v1/models HTTP/1.1\r\n"), "{asked}");
-    assert!(asked.contains("authorization: Bearer sk-secret\r\n") && asked.contains("x-team: desk\r\n"), "{asked}");
+    assert!(
+        asked.contains("authorization: Bearer sk-very-secret\r\n") && asked.contains("x-team: desk\r\n"),
+        "{asked}"
+    );
     assert_eq!(models.unwrap(), ["qwen3:8b", "org/model"]);
+}
+
+#[tokio::test]
+async fn a_messages_provider_is_asked_with_its_own_headers_and_for_all_models() {
+    let answer = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n\
+        {\"data\":[{\"type\":\"model\",\"id\":\"claude-sonnet-4-5\",\"display_name\":\"Claude\"}],\"has_more\":false}";
+    let messages = loopback::provider(WireProtocol::Messages, "anthropic", "");
+    let (asked, models) = exchange_with(messages.clone(), answer, LIMIT).await;
+    assert!(asked.starts_with("GET /v1/models?limit=1000 HTTP/1.1\r\n"), "{asked}");
+    for header in ["x-api-key: sk-very-secret", "anthropic-version: 2023-06-01", "x-team: desk"] {
+        assert!(asked.contains(&format!("{header}\r\n")), "{header}: {asked}");
+    }
+    assert!(!asked.contains("authorization"), "{asked}");
+    assert_eq!(models.unwrap(), ["claude-sonnet-4-5"]);
+    // A gateway may want another version, or the key in its own way.
+    let headers = [("anthropic-version", "2099-01-01"), ("Authorization", "Bearer gate")];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let (asked, _) = exchange_with(ProviderSettings { key: None, headers, ..messages }, answer, LIMIT).await;
+    assert!(asked.contains("anthropic-version: 2099-01-01\r\n") && !asked.contains("2023-06-01"), "{asked}");
+    assert!(asked.contains("authorization: Bearer gate\r\n") && !asked.contains("x-api-key"), "{asked}");
 }
 
 #[tokio::test]

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use copydesk_engine::ports::{ModelError, ModelErrorKind, ModelRequest};
+use copydesk_engine::ports::{ModelError, ModelErrorKind, ModelRequest, ProviderSettings};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use jiff::Timestamp;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Response, Url};
 use tokio::time::timeout;
 
@@ -30,6 +30,24 @@ pub(super) enum Auth {
     Bearer,
     /// A header of its own, and others beside it; those that are configured replace them.
     Header { name: &'static str, beside: &'static [(&'static str, &'static str)] },
+}
+
+impl Auth {
+    pub(super) fn beside(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Bearer => &[],
+            Self::Header { beside, .. } => beside,
+        }
+    }
+
+    /// Name and value of the key's header. Keys that come out of files end in a line end.
+    pub(super) fn key(self, provider: &ProviderSettings) -> Option<(&'static str, String)> {
+        let key = provider.key.as_deref().map(str::trim).filter(|key| !key.is_empty())?;
+        Some(match self {
+            Self::Bearer => ("authorization", format!("Bearer {key}")),
+            Self::Header { name, .. } => (name, key.to_owned()),
+        })
+    }
 }
 
 /// `path` below the provider's base; a base that ends in it already is taken as it is.
@@ -106,17 +124,9 @@ fn headers(request: &ModelRequest, auth: Auth) -> Result<HeaderMap, ModelError> 
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
-    if let Auth::Header { beside, .. } = auth {
-        headers.extend(
-            beside.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))),
-        );
-    }
-    // Keys that come out of files end in a line end.
-    if let Some(key) = provider.key.as_deref().map(str::trim).filter(|key| !key.is_empty()) {
-        let (name, value) = match auth {
-            Auth::Bearer => (AUTHORIZATION, format!("Bearer {key}")),
-            Auth::Header { name, .. } => (HeaderName::from_static(name), key.to_owned()),
-        };
+    let beside = auth.beside().iter();
+    headers.extend(beside.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))));
+    if let Some((name, value)) = auth.key(provider) {
         let Ok(mut value) = HeaderValue::try_from(value) else {
             let text = format!(
                 "The API key of {} holds characters that no key has. Check where it is taken from.",
@@ -125,7 +135,7 @@ fn headers(request: &ModelRequest, auth: Auth) -> Result<HeaderMap, ModelError> 
             return Err(failure::error(request, ModelErrorKind::Auth, text));
         };
         value.set_sensitive(true);
-        headers.insert(name, value);
+        headers.insert(HeaderName::from_static(name), value);
     }
     for (name, value) in &provider.headers {
         let (Ok(header), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) else {

@@ -1,16 +1,55 @@
-//! A server of one answer on a loopback port, for tests of what goes over the wire.
+//! A server of one answer on a loopback port and what asks it, for tests of what goes over the wire.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_engine::ports::{
+    Model, ModelError, ModelEvent, ModelMessage, ModelRequest, ModelSettings, ProviderSettings, WireProtocol,
+};
+use futures::TryStreamExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::Providers;
 
 /// No test waits longer for what must come.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
+
+pub(super) fn provider(wire: WireProtocol, id: &str, base: &str) -> ProviderSettings {
+    ProviderSettings {
+        id: id.to_owned(),
+        wire,
+        base_url: base.to_owned(),
+        // Keys that come out of files end in a line end.
+        key: Some("sk-very-secret\n".to_owned()),
+        headers: [("X-Team".to_owned(), "desk".to_owned())].into(),
+        header_timeout: LIMIT,
+        chunk_timeout: LIMIT,
+        max_retries: 5,
+    }
+}
+
+/// Of one prompt.
+pub(super) fn request(wire: WireProtocol, model: &str, base: &str) -> ModelRequest {
+    let model: copydesk_engine::message::ModelRef = model.parse().unwrap();
+    ModelRequest {
+        provider: Arc::new(provider(wire, &model.provider, base)),
+        model,
+        settings: ModelSettings::default(),
+        system: "Be brief.".to_owned(),
+        messages: vec![ModelMessage::User("Hello".to_owned())],
+        tools: Vec::new(),
+    }
+}
+
+pub(super) async fn ask(request: ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
+    timeout(LIMIT, Providers::default().stream(request).try_collect()).await.unwrap()
+}
 
 /// Takes one connection, reads its request, and lets `answer` write. Gives the base URL and the request's bytes.
 pub(super) async fn serve<F, Fut>(answer: F) -> (String, JoinHandle<String>)

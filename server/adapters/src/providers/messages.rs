@@ -5,6 +5,7 @@ mod encode;
 
 use copydesk_engine::ports::{ModelError, ModelEvent, ModelRequest};
 use futures::stream::BoxStream;
+use reqwest::Url;
 
 use self::decode::Decoder;
 use super::answer::{self, Outgoing};
@@ -19,10 +20,14 @@ const BETA: (&str, &str) = ("anthropic-beta", "interleaved-thinking-2025-05-14,f
 pub(super) fn stream(http: Http, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
     answer::stream::<Decoder>(http, request, |request| {
         let url = exchange::endpoint(request, "messages")?;
-        let beside: &[_] = if url.host_str() == Some("api.anthropic.com") { &[VERSION, BETA] } else { &[VERSION] };
-        let auth = Auth::Header { name: "x-api-key", beside };
+        let auth = auth(&url);
         Ok(Outgoing { url, auth, body: encode::body(request).to_string() })
     })
+}
+
+pub(super) fn auth(url: &Url) -> Auth {
+    let beside: &[_] = if url.host_str() == Some("api.anthropic.com") { &[VERSION, BETA] } else { &[VERSION] };
+    Auth::Header { name: "x-api-key", beside }
 }
 
 /// Before the data of a thought that only the provider can read, where its signature stands: signatures are Base64 and hold no colon.

@@ -6,36 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_engine::message::{Finish, Usage};
-use copydesk_engine::ports::{ModelErrorKind, ModelMessage, ModelSettings, ProviderSettings, WireProtocol};
-use futures::TryStreamExt;
+use copydesk_engine::ports::{ModelErrorKind, WireProtocol};
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 use super::*;
-use crate::providers::loopback::{LIMIT, ok, serve, serve_text};
+use crate::providers::loopback::{self, LIMIT, ask, ok, serve, serve_text};
 
 fn request(base: &str) -> ModelRequest {
-    ModelRequest {
-        model: "anthropic/claude-sonnet-4-5".parse().unwrap(),
-        provider: Arc::new(ProviderSettings {
-            id: "anthropic".to_owned(),
-            wire: WireProtocol::Messages,
-            base_url: base.to_owned(),
-            key: Some("sk-ant-secret\n".to_owned()),
-            headers: [("X-Team".to_owned(), "desk".to_owned())].into(),
-            header_timeout: LIMIT,
-            chunk_timeout: LIMIT,
-            max_retries: 5,
-        }),
-        settings: ModelSettings::default(),
-        system: "Be brief.".to_owned(),
-        messages: vec![ModelMessage::User("Hello".to_owned())],
-        tools: Vec::new(),
-    }
-}
-
-async fn ask(request: ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
-    timeout(LIMIT, stream(Http::default(), request).try_collect()).await.expect("an end in time")
+    loopback::request(WireProtocol::Messages, "anthropic/claude-sonnet-4-5", base)
 }
 
 const PLAIN: &str = r#"event: message_start
@@ -76,7 +55,7 @@ async fn what_is_sent() {
     let sent = served.await.unwrap();
     let (head, body) = sent.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("POST /v1/messages HTTP/1.1\r\n"), "{head}");
-    for line in ["x-api-key: sk-ant-secret", "anthropic-version: 2023-06-01", "x-team: desk"] {
+    for line in ["x-api-key: sk-very-secret", "anthropic-version: 2023-06-01", "x-team: desk"] {
         assert!(head.lines().any(|sent| sent == line), "{line} in {head}");
     }
     assert!(!head.contains("authorization") && !head.contains("anthropic-beta"), "{head}");
@@ -141,7 +120,8 @@ async fn r14_4_a_stream_cut_short_is_an_error() {
 
 #[tokio::test]
 async fn r10_3_errors_by_their_type() {
-    let error = |kind: &str| format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"So, sk-ant-secret"}}}}"#);
+    let error =
+        |kind: &str| format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"So, sk-very-secret"}}}}"#);
     let overloaded = ModelErrorKind::Overloaded { retry_after: None };
     for (kind, expected) in [
         ("overloaded_error", overloaded.clone()),

@@ -3,31 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use copydesk_engine::ports::{ModelSettings, ProviderSettings, ResultBlock, WireProtocol};
+use copydesk_engine::ports::{ModelSettings, ResultBlock, WireProtocol};
 use serde_json::json;
 
 use super::*;
+use crate::providers::loopback;
 
 fn request(model: &str, messages: Vec<ModelMessage>) -> ModelRequest {
-    ModelRequest {
-        model: model.parse().unwrap(),
-        provider: Arc::new(ProviderSettings {
-            id: model.split('/').next().unwrap().to_owned(),
-            wire: WireProtocol::ChatCompletions,
-            base_url: "http://localhost:1/v1".to_owned(),
-            key: None,
-            headers: Default::default(),
-            header_timeout: Duration::from_secs(5),
-            chunk_timeout: Duration::from_secs(5),
-            max_retries: 5,
-        }),
-        settings: ModelSettings::default(),
-        system: "Be brief.".to_owned(),
-        messages,
-        tools: Vec::new(),
-    }
+    ModelRequest { messages, ..loopback::request(WireProtocol::ChatCompletions, model, "http://localhost:1/v1") }
 }
 
 fn user(text: &str) -> ModelMessage {

@@ -2,30 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use copydesk_engine::ports::{ModelSettings, ProviderSettings, WireProtocol};
+use copydesk_engine::ports::WireProtocol;
 
 use super::*;
+use crate::providers::loopback;
 
 fn request(model: &str, messages: Vec<ModelMessage>) -> ModelRequest {
     ModelRequest {
-        model: model.parse().unwrap(),
-        provider: Arc::new(ProviderSettings {
-            id: "anthropic".to_owned(),
-            wire: WireProtocol::Messages,
-            base_url: "http://localhost:1/v1".to_owned(),
-            key: None,
-            headers: Default::default(),
-            header_timeout: Duration::from_secs(5),
-            chunk_timeout: Duration::from_secs(5),
-            max_retries: 5,
-        }),
-        settings: ModelSettings::default(),
-        system: "Be brief.".to_owned(),
         messages,
         tools: vec![tool("bash"), tool("read")],
+        ..loopback::request(WireProtocol::Messages, model, "http://localhost:1/v1")
     }
 }
 
