@@ -20,8 +20,24 @@ pub(super) trait Decoder: Default + Send + 'static {
     /// For people, e.g. `Chat Completions`.
     const PROTOCOL: &'static str;
 
-    /// One event's data, or the whole body of an answer that is no stream.
-    fn data(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError>;
+    /// One event's data, or the whole body of an answer that is no stream. Nothing counts after the end. OpenAI's `[DONE]` is one for all: gateways in front of
+    /// other providers end streams by it too.
+    fn data(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError> {
+        let data = data.trim();
+        if self.is_done() || data.is_empty() {
+            return Ok(Vec::new());
+        }
+        if data == "[DONE]" {
+            self.set_done();
+            return Ok(Vec::new());
+        }
+        self.event(data)
+    }
+
+    /// What `data` leaves: of an answer that is not done, not empty, and no mark of its end.
+    fn event(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError>;
+
+    fn set_done(&mut self);
 
     /// Nothing more will be read: the provider has said so.
     fn is_done(&self) -> bool;

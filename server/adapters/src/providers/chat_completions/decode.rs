@@ -28,15 +28,7 @@ pub(crate) struct Decoder {
 impl answer::Decoder for Decoder {
     const PROTOCOL: &'static str = "Chat Completions";
 
-    fn data(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError> {
-        let data = data.trim();
-        if self.done || data.is_empty() {
-            return Ok(Vec::new());
-        }
-        if data == "[DONE]" {
-            self.done = true;
-            return Ok(Vec::new());
-        }
+    fn event(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError> {
         let chunk = surrogates::parse(data).map_err(|_| DecodeError::malformed(data))?;
         if !chunk.is_object() {
             return Err(DecodeError::malformed(data));
@@ -52,6 +44,10 @@ impl answer::Decoder for Decoder {
             Some(choice) => self.choice(choice),
             None => Ok(Vec::new()),
         }
+    }
+
+    fn set_done(&mut self) {
+        self.done = true;
     }
 
     fn is_done(&self) -> bool {

@@ -62,16 +62,7 @@ struct Counts {
 impl answer::Decoder for Decoder {
     const PROTOCOL: &'static str = "Messages";
 
-    fn data(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError> {
-        let data = data.trim();
-        if self.done || data.is_empty() {
-            return Ok(Vec::new());
-        }
-        // Gateways in front of the provider end streams in OpenAI's way.
-        if data == "[DONE]" {
-            self.done = true;
-            return Ok(Vec::new());
-        }
+    fn event(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError> {
         let event = surrogates::parse(data).map_err(|_| DecodeError::malformed(data))?;
         if let Some(error) = failure::provider_error(&event) {
             return Err(DecodeError::Provider(error));
@@ -101,6 +92,10 @@ impl answer::Decoder for Decoder {
             Some(_) => Ok(Vec::new()),
             None => Err(DecodeError::malformed(data)),
         }
+    }
+
+    fn set_done(&mut self) {
+        self.done = true;
     }
 
     fn is_done(&self) -> bool {
