@@ -1,10 +1,13 @@
-//! A model server for tests: OpenAI-compatible Chat Completions on a loopback port that the system gives. It answers by a script, and it is as strict
-//! as the strictest provider: a request that one of them would refuse is answered 400 and fails the test.
+//! A model server for tests on a loopback port that the system gives: OpenAI-compatible Chat Completions and Anthropic's Messages, from the same scripts. It is
+//! as strict as the strictest provider: a request that one of them would refuse is answered 400 and fails the test.
 
+mod events;
+mod gate;
 mod http;
 mod reply;
 mod rules;
 mod script;
+mod wire;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,10 +16,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+pub use gate::Gate;
 pub use http::SeenRequest;
-pub use reply::{Gate, Reply};
+pub use reply::Reply;
 pub use script::{Script, ScriptFile};
+pub use wire::Wire;
 
+use self::events::Events;
 use self::reply::Outcome;
 
 /// No wait of a test is longer.
@@ -144,7 +150,7 @@ impl Shared {
     }
 
     /// Recorded, judged, and answered by the script where it keeps the rules.
-    fn answer(&self, request: &SeenRequest) -> Reply {
+    fn answer(&self, request: &SeenRequest) -> (Reply, Events) {
         let number = self.log().requests.len() + 1;
         let mut violations = rules::check(request);
         let mut reply = None;
@@ -159,7 +165,8 @@ impl Shared {
             log.requests.push(request.clone());
             log.violations.extend(violations.iter().map(|violation| format!("request {number}: {violation}")));
         });
-        reply.unwrap_or(refusal)
+        let (reply, number) = reply.unwrap_or((refusal, number));
+        (reply, Events::new(request.wire().unwrap_or(Wire::ChatCompletions), number))
     }
 }
 
@@ -184,8 +191,8 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
                 return;
             }
         };
-        let reply = shared.answer(&request);
-        match reply.write(&mut stream).await {
+        let (reply, events) = shared.answer(&request);
+        match reply.write(events, &mut stream).await {
             Outcome::Sent => {}
             Outcome::Cut => return,
             Outcome::Abandoned => {
@@ -199,3 +206,7 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
 #[cfg(test)]
 #[path = "scripted_model/scripted_model_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "scripted_model/messages_tests.rs"]
+mod messages_tests;

@@ -6,6 +6,8 @@ use serde_json::Value;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
+use super::wire::Wire;
+
 /// A request as it came.
 #[derive(Debug, Clone, Default)]
 pub struct SeenRequest {
@@ -19,36 +21,69 @@ pub struct SeenRequest {
 }
 
 impl SeenRequest {
-    pub fn messages(&self) -> &[Value] {
-        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+    /// `None` where nothing is served.
+    pub fn wire(&self) -> Option<Wire> {
+        Wire::of(&self.method, &self.path)
     }
 
-    /// Content of the last message: what the user said, or a tool's result.
+    pub fn messages(&self) -> &[Value] {
+        list(&self.body["messages"])
+    }
+
+    /// Content of the last message: what the user said, or a tool's result. Over Messages the last block's, since results and what the user says behind them
+    /// are one message.
     pub fn last_text(&self) -> &str {
-        self.messages().last().and_then(|message| message["content"].as_str()).unwrap_or_default()
+        self.messages().last().and_then(|message| blocks(message).last().copied()).map_or("", text_of)
     }
 
     pub fn system(&self) -> &str {
-        self.messages()
-            .first()
-            .filter(|message| message["role"] == "system")
-            .map_or("", |message| message["content"].as_str().unwrap_or_default())
+        if let Some(system) = self.body.get("system") {
+            return list(system).first().map_or("", text_of);
+        }
+        self.messages().first().filter(|message| message["role"] == "system").map_or("", text_of)
     }
 
     /// Contents of all tool results, in order.
     pub fn results(&self) -> Vec<&str> {
-        let results = self.messages().iter().filter(|message| message["role"] == "tool");
-        results.map(|message| message["content"].as_str().unwrap_or_default()).collect()
+        let blocks = self.messages().iter().flat_map(blocks);
+        blocks.filter(|block| block["role"] == "tool" || block["type"] == "tool_result").map(text_of).collect()
+    }
+
+    /// All that the model has said so far, a text a message.
+    pub fn said(&self) -> Vec<&str> {
+        let said = self.messages().iter().filter(|message| message["role"] == "assistant");
+        said.flat_map(blocks)
+            .filter(|block| block["type"] != "thinking")
+            .map(text_of)
+            .filter(|text| !text.is_empty())
+            .collect()
     }
 
     pub fn tool_names(&self) -> Vec<&str> {
-        let tools = self.body["tools"].as_array().map_or(&[][..], Vec::as_slice);
-        tools.iter().filter_map(|tool| tool["function"]["name"].as_str()).collect()
+        let tools = list(&self.body["tools"]).iter();
+        tools.filter_map(|tool| tool["function"]["name"].as_str().or_else(|| tool["name"].as_str())).collect()
     }
 
     pub fn authorization(&self) -> Option<&str> {
         self.headers.get("authorization").map(String::as_str)
     }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Of a message: its blocks, or the message itself where its content is a text.
+fn blocks(message: &Value) -> Vec<&Value> {
+    match &message["content"] {
+        Value::Array(blocks) => blocks.iter().collect(),
+        _ => vec![message],
+    }
+}
+
+/// Of a block, a result, or a message.
+fn text_of(block: &Value) -> &str {
+    block["text"].as_str().or_else(|| block["content"].as_str()).unwrap_or_default()
 }
 
 /// The next request; `None` where the client has closed the connection between two.

@@ -1,16 +1,22 @@
 //! What the scripted model says: a stream of chunks as real servers write them, with gates and faults in it.
 
-use std::sync::Arc;
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+
+use super::events::{Events, Reason, Said};
+use super::gate::Gate;
 
 /// Characters of a text, or of a call's arguments, that one chunk carries.
 const PIECE: usize = 12;
 
-/// One answer. Unless it says otherwise it is a stream with status 200 that ends as it should: reason, usage, `[DONE]`.
+/// Between two pieces of what has no end.
+const PACE: Duration = Duration::from_millis(20);
+
+/// One answer, over whichever wire it is asked for. Unless it says otherwise it is a stream with status 200 that ends as it should: reason, usage, and the
+/// mark of the end.
 #[derive(Debug, Clone)]
 pub struct Reply {
     status: u16,
@@ -25,9 +31,11 @@ pub struct Reply {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Delta(Value),
+    Say(Said),
     Raw(Vec<u8>),
     Wait(Gate),
+    /// Again and again, until the client goes away.
+    Forever(Vec<u8>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,53 +55,13 @@ pub(super) enum Outcome {
     Abandoned,
 }
 
-/// Holds a reply until the test opens it. Clones are the same gate.
-#[derive(Debug, Clone)]
-pub struct Gate {
-    reached: Arc<watch::Sender<bool>>,
-    open: Arc<watch::Sender<bool>>,
-}
-
-impl Default for Gate {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Gate {
-    pub fn new() -> Self {
-        Self { reached: Arc::new(watch::Sender::new(false)), open: Arc::new(watch::Sender::new(false)) }
-    }
-
-    pub fn open(&self) {
-        self.open.send_replace(true);
-    }
-
-    /// Until a reply stands before the gate; fails the test if none comes.
-    pub async fn reached(&self) {
-        assert!(tokio::time::timeout(super::LIMIT, self.reached_ever()).await.is_ok(), "no reply came to the gate");
-    }
-
-    /// The same, however long it takes.
-    pub async fn reached_ever(&self) {
-        // The sender lives in self.
-        let _ = self.reached.subscribe().wait_for(|reached| *reached).await;
-    }
-
-    async fn pass(&self) {
-        self.reached.send_replace(true);
-        // The sender lives in self.
-        let _ = self.open.subscribe().wait_for(|open| *open).await;
-    }
-}
-
 impl Reply {
     /// Nothing yet: what is said is added.
     pub fn empty() -> Self {
         Self {
             status: 200,
             headers: Vec::new(),
-            steps: vec![Step::Delta(json!({"role": "assistant", "content": ""}))],
+            steps: vec![Step::Say(Said::Begin)],
             calls: 0,
             reason: None,
             usage: (10, 5),
@@ -121,18 +89,20 @@ impl Reply {
 
     /// An error of the provider.
     pub fn refuse(status: u16, message: &str) -> Self {
-        let body = json!({"error": {"message": message, "type": "scripted_refusal", "code": null}}).to_string();
-        Self { status, ..Self::raw(body) }.header("content-type", "application/json")
+        let refusal = Said::Refusal { status, message: message.to_owned() };
+        Self { status, steps: vec![Step::Say(refusal)], ending: Ending::AsWritten, ..Self::empty() }
+            .header("content-type", "application/json")
     }
 
     #[must_use]
     pub fn then_text(self, text: &str) -> Self {
-        pieces(text).into_iter().fold(self, |reply, piece| reply.delta(json!({"content": piece})))
+        pieces(text).into_iter().fold(self, |reply, piece| reply.say(Said::Text(piece)))
     }
 
+    /// Over Messages it is signed, and has to come back as it was said.
     #[must_use]
     pub fn then_reasoning(self, text: &str) -> Self {
-        pieces(text).into_iter().fold(self, |reply, piece| reply.delta(json!({"reasoning_content": piece})))
+        pieces(text).into_iter().fold(self, |reply, piece| reply.say(Said::Reasoning(piece)))
     }
 
     /// A call in fragments. Strings are sent as they are, so that they may be no JSON; anything else as JSON.
@@ -141,10 +111,8 @@ impl Reply {
         let index = self.calls;
         self.calls += 1;
         let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
-        let first = json!({"index": index, "id": ID, "type": "function", "function": {"name": name, "arguments": ""}});
-        pieces(&arguments).into_iter().fold(self.delta(json!({"tool_calls": [first]})), |reply, piece| {
-            reply.delta(json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}))
-        })
+        let begun = self.say(Said::Call { index, name: name.to_owned() });
+        pieces(&arguments).into_iter().fold(begun, |reply, piece| reply.say(Said::Arguments { index, piece }))
     }
 
     #[must_use]
@@ -159,7 +127,33 @@ impl Reply {
         self
     }
 
-    /// `stop`, `length`, `content_filter`, … in place of what the content says.
+    #[must_use]
+    pub fn status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// Nothing but this from here on, for as long as the client stays.
+    #[must_use]
+    pub fn then_forever(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.steps.push(Step::Forever(bytes.into()));
+        self
+    }
+
+    /// A byte a packet.
+    #[must_use]
+    pub fn bytewise(mut self) -> Self {
+        let steps = std::mem::take(&mut self.steps).into_iter();
+        self.steps = steps
+            .flat_map(|step| match step {
+                Step::Raw(bytes) => bytes.into_iter().map(|byte| Step::Raw(vec![byte])).collect(),
+                other => vec![other],
+            })
+            .collect();
+        self
+    }
+
+    /// `stop`, `length`, `content_filter`, … in place of what the content says; told in the wire's own words.
     #[must_use]
     pub fn finish(mut self, reason: &str) -> Self {
         self.reason = Some(reason.to_owned());
@@ -189,25 +183,13 @@ impl Reply {
     }
 
     #[must_use]
-    fn delta(mut self, delta: Value) -> Self {
-        self.steps.push(Step::Delta(delta));
-        self
-    }
-
-    /// Ids are made unique per server, as those of providers are: `number` is that of the reply's request.
-    pub(super) fn with_ids(mut self, number: usize) -> Self {
-        for step in &mut self.steps {
-            let Step::Delta(delta) = step else { continue };
-            let index = delta["tool_calls"][0]["index"].clone();
-            if let Some(id) = delta.pointer_mut("/tool_calls/0/id").filter(|id| **id == ID) {
-                *id = json!(format!("{ID}{number}_{index}"));
-            }
-        }
+    fn say(mut self, said: Said) -> Self {
+        self.steps.push(Step::Say(said));
         self
     }
 
     /// Chunked, so that the client can tell an end from a cut.
-    pub(super) async fn write(&self, stream: &mut TcpStream) -> Outcome {
+    pub(super) async fn write(&self, mut events: Events, stream: &mut TcpStream) -> Outcome {
         let mut head = format!("HTTP/1.1 {} Scripted\r\ntransfer-encoding: chunked\r\n", self.status);
         if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
             head.push_str("content-type: text/event-stream\r\n");
@@ -228,9 +210,13 @@ impl Reply {
                     continue;
                 }
                 Step::Raw(bytes) => bytes,
-                Step::Delta(delta) => {
-                    event(&json!([{"index": 0, "delta": delta, "finish_reason": null}]), &Value::Null)
+                Step::Forever(bytes) => {
+                    while write_chunk(stream, &bytes).await.is_ok() {
+                        tokio::time::sleep(PACE).await;
+                    }
+                    return Outcome::Abandoned;
                 }
+                Step::Say(said) => events.say(&said),
             };
             if !bytes.is_empty() && write_chunk(stream, &bytes).await.is_err() {
                 return Outcome::Abandoned;
@@ -245,25 +231,11 @@ impl Reply {
         }
     }
 
-    fn end(&self) -> Vec<Step> {
-        if self.ending != Ending::Proper {
-            return Vec::new();
-        }
-        let by_content = if self.calls == 0 { "stop" } else { "tool_calls" };
-        let reason = self.reason.as_deref().unwrap_or(by_content);
-        let (prompt, completion) = self.usage;
-        let usage =
-            json!({"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion});
-        vec![
-            Step::Raw(event(&json!([{"index": 0, "delta": {}, "finish_reason": reason}]), &Value::Null)),
-            Step::Raw(event(&json!([]), &usage)),
-            Step::Raw(b"data: [DONE]\n\n".to_vec()),
-        ]
+    fn end(&self) -> Option<Step> {
+        let reason = self.reason.clone().map_or(Reason::Usual { calls: self.calls > 0 }, Reason::Other);
+        (self.ending == Ending::Proper).then_some(Step::Say(Said::End { reason, usage: self.usage }))
     }
 }
-
-/// Stands for an id until the reply is sent, and begins it.
-const ID: &str = "call_scripted_";
 
 /// False where the client closed the connection first.
 async fn wait(stream: &mut TcpStream, gate: &Gate) -> bool {
@@ -280,11 +252,6 @@ async fn write_chunk(stream: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()
     chunk.extend_from_slice(bytes);
     chunk.extend_from_slice(b"\r\n");
     stream.write_all(&chunk).await
-}
-
-fn event(choices: &Value, usage: &Value) -> Vec<u8> {
-    let chunk = json!({"id": "chatcmpl-scripted", "object": "chat.completion.chunk", "created": 0, "model": "scripted", "choices": choices, "usage": usage});
-    format!("data: {chunk}\n\n").into_bytes()
 }
 
 fn pieces(text: &str) -> Vec<String> {

@@ -46,7 +46,8 @@ impl Script {
         Self { source: Source::Function(Box::new(answer)), given: 0 }
     }
 
-    pub(super) fn next(&mut self, request: &SeenRequest) -> Result<Reply, String> {
+    /// With its number, counted from one.
+    pub(super) fn next(&mut self, request: &SeenRequest) -> Result<(Reply, usize), String> {
         let reply = match &mut self.source {
             Source::Turns(replies) => replies.pop_front(),
             Source::Function(answer) => {
@@ -57,7 +58,7 @@ impl Script {
         };
         let reply = reply.ok_or_else(|| format!("the script has no reply to {:?}", request.last_text()))?;
         self.given += 1;
-        Ok(reply.with_ids(self.given))
+        Ok((reply, self.given))
     }
 
     /// Replies that wait to be asked for.

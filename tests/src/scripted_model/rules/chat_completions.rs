@@ -1,37 +1,30 @@
-//! What a request must keep: the union of what strict providers refuse. Pure; answers with everything that is wrong.
+//! The rules of Chat Completions.
 
 use std::collections::{BTreeSet, HashSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::SeenRequest;
+use super::{Declared, check_tools, is_name, is_text};
 
-pub(super) fn check(request: &SeenRequest) -> Vec<String> {
-    let mut wrong = Vec::new();
-    if (request.method.as_str(), request.path.as_str()) != ("POST", "/v1/chat/completions") {
-        return vec![format!("{} {} is not served", request.method, request.path)];
-    }
-    if !request.headers.get("content-type").is_some_and(|kind| kind.starts_with("application/json")) {
-        wrong.push("content-type is not application/json".to_owned());
-    }
-    let Some(body) = request.body.as_object() else {
-        wrong.push("the body is no JSON object".to_owned());
-        return wrong;
-    };
-    if !body.get("model").is_some_and(is_text) {
-        wrong.push("`model` is missing".to_owned());
-    }
-    if body.get("stream") != Some(&Value::Bool(true)) {
-        wrong.push("`stream` is not true".to_owned());
-    }
+pub(super) fn check(body: &Map<String, Value>, wrong: &mut Vec<String>) {
     if let Some(tools) = body.get("tools") {
-        check_tools(tools, &mut wrong);
+        check_tools(tools, declared, wrong);
     }
     match body.get("messages").and_then(Value::as_array) {
-        Some(messages) => Conversation::default().check(messages, &mut wrong),
+        Some(messages) => Conversation::default().check(messages, wrong),
         None => wrong.push("`messages` is no list".to_owned()),
     }
-    wrong
+}
+
+fn declared(tool: &Value) -> Declared<'_> {
+    let function = &tool["function"];
+    let also = if tool["type"] == "function" { Vec::new() } else { vec!["its type is not `function`".to_owned()] };
+    Declared {
+        name: function["name"].as_str().unwrap_or_default(),
+        description: &function["description"],
+        parameters: &function["parameters"],
+        also,
+    }
 }
 
 /// What has been seen of the messages so far.
@@ -139,56 +132,4 @@ fn check_content(content: &Value, wrong: &mut Vec<String>) {
     if !whole {
         wrong.push("the content is empty".to_owned());
     }
-}
-
-fn check_tools(tools: &Value, wrong: &mut Vec<String>) {
-    let tools = tools.as_array().map_or(&[][..], Vec::as_slice);
-    if tools.is_empty() {
-        wrong.push("`tools` is empty or no list".to_owned());
-    }
-    let mut names = HashSet::new();
-    for tool in tools {
-        let function = &tool["function"];
-        let name = function["name"].as_str().unwrap_or_default();
-        let mut add = |text: &str| wrong.push(format!("tool `{name}`: {text}"));
-        if tool["type"] != "function" {
-            add("its type is not `function`");
-        }
-        if !is_name(name, 64) {
-            add("its name is not 1 to 64 of [A-Za-z0-9_-]");
-        }
-        if !names.insert(name) {
-            add("there are two of this name");
-        }
-        if !is_text(&function["description"]) {
-            add("it has no description");
-        }
-        let parameters = &function["parameters"];
-        if parameters["type"] != "object" {
-            add("the root of its parameters is no object");
-        }
-        let properties = parameters.get("properties").map(|properties| properties.as_object());
-        if properties == Some(None) {
-            add("its `properties` are no object");
-        }
-        let known = properties.flatten();
-        let required = parameters.get("required").map(|required| required.as_array());
-        let all_known = |required: &Vec<Value>| {
-            required
-                .iter()
-                .all(|name| name.as_str().is_some_and(|name| known.is_some_and(|known| known.contains_key(name))))
-        };
-        if required.is_some_and(|required| !required.is_some_and(all_known)) {
-            add("it requires what is no property");
-        }
-    }
-}
-
-fn is_text(value: &Value) -> bool {
-    value.as_str().is_some_and(|text| !text.trim().is_empty())
-}
-
-fn is_name(name: &str, limit: usize) -> bool {
-    let usual = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    (1..=limit).contains(&name.len()) && name.bytes().all(usual)
 }
