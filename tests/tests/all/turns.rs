@@ -12,6 +12,8 @@ mod documents;
 mod end;
 #[path = "turns/models.rs"]
 mod models;
+#[path = "turns/oddities.rs"]
+mod oddities;
 #[path = "turns/searches.rs"]
 mod searches;
 
