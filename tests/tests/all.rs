@@ -20,6 +20,8 @@ mod editing;
 mod first_run;
 #[path = "all/language_servers.rs"]
 mod language_servers;
+#[path = "all/llmock.rs"]
+mod llmock;
 #[path = "all/neovim.rs"]
 mod neovim;
 #[path = "all/plain_lsp.rs"]

