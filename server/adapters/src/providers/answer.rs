@@ -6,11 +6,13 @@ use std::time::Duration;
 use copydesk_engine::ports::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use reqwest::Url;
+use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
 use super::exchange::{self, Auth, Events};
 use super::failure::{self, ProviderError};
 use super::http::Http;
+use super::surrogates;
 
 /// How long usage is waited for once the provider has said why it stopped: some neither say that they are done nor close.
 const AFTER_FINISH: Duration = Duration::from_secs(5);
@@ -31,11 +33,18 @@ pub(super) trait Decoder: Default + Send + 'static {
             self.set_done();
             return Ok(Vec::new());
         }
-        self.event(data)
+        let event = surrogates::parse(data).map_err(|_| DecodeError::unreadable(data))?;
+        if !event.is_object() {
+            return Err(DecodeError::malformed(data));
+        }
+        match failure::provider_error(&event) {
+            Some(error) => Err(DecodeError::Provider(error)),
+            None => self.event(&event, data),
+        }
     }
 
-    /// What `data` leaves: of an answer that is not done, not empty, and no mark of its end.
-    fn event(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError>;
+    /// An object that reports no error, of an answer that is not done; `data` is its text.
+    fn event(&mut self, event: &Value, data: &str) -> Result<Vec<ModelEvent>, DecodeError>;
 
     fn set_done(&mut self);
 
@@ -55,13 +64,19 @@ pub(super) enum DecodeError {
     Provider(ProviderError),
     /// No JSON object, or none that an answer consists of; the data, cut.
     Malformed(String),
+    /// Begins as a JSON object and is none: a piece that lost something on its way; the data, cut.
+    Damaged(String),
     /// The stream ended, and what came is not whole.
     EndedEarly,
 }
 
 impl DecodeError {
     pub(super) fn malformed(data: &str) -> Self {
-        Self::Malformed(failure::quote(&data.chars().take(200).collect::<String>()))
+        Self::Malformed(cut(data))
+    }
+
+    fn unreadable(data: &str) -> Self {
+        if data.starts_with('{') { Self::Damaged(cut(data)) } else { Self::malformed(data) }
     }
 }
 
@@ -148,10 +163,9 @@ impl<D: Decoder> Reply<D> {
         let provider = &self.request.provider.id;
         let (kind, text) = match error {
             DecodeError::Provider(body) => return failure::told(&self.request, &self.url, &body),
+            DecodeError::Damaged(data) => damaged(provider, &data),
             // In the middle of an answer it is damage; at its beginning somebody else answers.
-            DecodeError::Malformed(data) if self.begun => {
-                (ModelErrorKind::Broken, format!("A piece of the answer of {provider} is damaged: {data}."))
-            }
+            DecodeError::Malformed(data) if self.begun => damaged(provider, &data),
             DecodeError::Malformed(data) => (
                 ModelErrorKind::Protocol,
                 format!(
@@ -169,4 +183,12 @@ impl<D: Decoder> Reply<D> {
         };
         failure::error(&self.request, kind, text)
     }
+}
+
+fn damaged(provider: &str, data: &str) -> (ModelErrorKind, String) {
+    (ModelErrorKind::Broken, format!("A piece of the answer of {provider} is damaged: {data}."))
+}
+
+fn cut(data: &str) -> String {
+    failure::quote(&data.chars().take(200).collect::<String>())
 }

@@ -28,16 +28,9 @@ pub(crate) struct Decoder {
 impl answer::Decoder for Decoder {
     const PROTOCOL: &'static str = "Chat Completions";
 
-    fn event(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError> {
-        let chunk = surrogates::parse(data).map_err(|_| DecodeError::malformed(data))?;
-        if !chunk.is_object() {
-            return Err(DecodeError::malformed(data));
-        }
-        if let Some(error) = failure::provider_error(&chunk) {
-            return Err(DecodeError::Provider(error));
-        }
+    fn event(&mut self, chunk: &Value, _: &str) -> Result<Vec<ModelEvent>, DecodeError> {
         let choice = chunk.get("choices").and_then(first_choice);
-        if let Some(usage) = find_usage(&chunk, choice) {
+        if let Some(usage) = find_usage(chunk, choice) {
             self.usage = Some(usage);
         }
         match choice {

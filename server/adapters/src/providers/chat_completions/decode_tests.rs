@@ -387,8 +387,11 @@ fn c81_an_error_object_in_place_of_an_answer() {
 
 #[test]
 fn c81_what_cannot_be_read_is_an_error() {
-    for data in ["{malformed json: <<<chaos>>>}", "[1]", "7", "\"text\"", "{\"choices\":[{\"delta\":"] {
+    for data in ["[1]", "7", "\"text\""] {
         assert_eq!(run(&[&delta(json!({"content": "a"})), data]), Err(DecodeError::Malformed(data.to_owned())));
+    }
+    for data in ["{malformed json: <<<chaos>>>}", "{\"choices\":[{\"delta\":"] {
+        assert_eq!(run(&[&delta(json!({"content": "a"})), data]), Err(DecodeError::Damaged(data.to_owned())));
     }
 }
 

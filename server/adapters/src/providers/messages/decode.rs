@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::REDACTED;
 use crate::providers::answer::{self, DecodeError};
-use crate::providers::{failure, surrogates};
+use crate::providers::surrogates;
 
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
@@ -62,11 +62,7 @@ struct Counts {
 impl answer::Decoder for Decoder {
     const PROTOCOL: &'static str = "Messages";
 
-    fn event(&mut self, data: &str) -> Result<Vec<ModelEvent>, DecodeError> {
-        let event = surrogates::parse(data).map_err(|_| DecodeError::malformed(data))?;
-        if let Some(error) = failure::provider_error(&event) {
-            return Err(DecodeError::Provider(error));
-        }
+    fn event(&mut self, event: &Value, data: &str) -> Result<Vec<ModelEvent>, DecodeError> {
         let index = event["index"].as_u64();
         match event["type"].as_str() {
             Some("message_start") => {
@@ -88,7 +84,7 @@ impl answer::Decoder for Decoder {
                 Ok(Vec::new())
             }
             // The answer of a server that does not stream.
-            Some("message") => Ok(self.whole(&event)),
+            Some("message") => Ok(self.whole(event)),
             Some(_) => Ok(Vec::new()),
             None => Err(DecodeError::malformed(data)),
         }

@@ -245,7 +245,8 @@ fn a_block_without_its_beginning() {
 #[test]
 fn c81_no_json_and_errors_are_errors() {
     let data = |data: &str| Decoder::default().data(data);
-    for bad in ["{", "[]", "5", "{}", "{\"choices\":[]}", "hello"] {
+    assert_eq!(data("{"), Err(DecodeError::Damaged("{".to_owned())));
+    for bad in ["[]", "5", "{}", "{\"choices\":[]}", "hello"] {
         assert!(matches!(data(bad), Err(DecodeError::Malformed(_))), "{bad}");
     }
     let error = data(r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#).unwrap_err();
