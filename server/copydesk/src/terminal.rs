@@ -2,6 +2,7 @@
 
 mod ask;
 mod client;
+mod countdown;
 mod editor;
 mod paint;
 mod screen;

@@ -62,11 +62,17 @@ pub struct Retry {
     pub reason: String,
 }
 
+impl Retry {
+    /// The line that counts down, without the reason: `left` of the wait, in whole seconds, the last of them begun.
+    pub fn countdown(&self, left: Duration) -> String {
+        format!("Trying again in {} s ({} of {}).", left.as_secs_f64().ceil(), self.attempt, self.of)
+    }
+}
+
 /// For clients that show it as a line; those that can count down have the wait.
 impl std::fmt::Display for Retry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { attempt, of, wait, reason } = self;
-        write!(f, "{reason} Trying again in {} s ({attempt} of {of}).", wait.as_secs_f64().ceil())
+        write!(f, "{} {}", self.reason, self.countdown(self.wait))
     }
 }
 

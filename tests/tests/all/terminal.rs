@@ -236,6 +236,52 @@ async fn at_a_terminal_a_rejection_stops_the_turn_or_says_what_is_wanted() {
     model.finish();
 }
 
+fn limited(seconds: u32) -> Reply {
+    Reply::refuse(429, "slow down").header("retry-after", &seconds.to_string())
+}
+
+#[tokio::test]
+async fn c83_at_a_terminal_the_wait_before_another_try_ticks_down_on_one_line() {
+    let (model, home) = start([limited(2), Reply::text("Done.")]).await;
+    let mut terminal = Pty::spawn(command(&home, &["do it"]));
+    // Up to half a second more than was asked for.
+    let reason = terminal.expect("Trying again in 3 s (1 of 5).").await;
+    assert!(reason.contains("rate limit") && reason.contains("slow down"), "{reason}");
+    for left in [2, 1] {
+        let between = terminal.expect(&format!("Trying again in {left} s (1 of 5).")).await;
+        assert!(between.contains("\r\u{1b}[K") && !between.contains('\n'), "the same line: {between:?}");
+    }
+    let end = terminal.expect("Done.").await;
+    assert!(end.contains("\r\u{1b}[K") && !end.contains("Trying"), "cleared: {end:?}");
+    assert_eq!(terminal.end().await.0, Some(0));
+    model.finish();
+
+    // A cancel takes the line away, and it does not come back.
+    let (model, home) = start([limited(600)]).await;
+    let mut terminal = Pty::spawn(command(&home, &["do it"]));
+    terminal.expect("Trying again in ").await;
+    terminal.type_text("\u{3}");
+    let before = terminal.expect("Cancelling").await;
+    assert!(before.ends_with("\r\u{1b}[KCancelling"), "{before:?}");
+    let (code, rest) = terminal.end().await;
+    assert!(code == Some(130) && !rest.contains("Trying again"), "{rest}");
+    model.finish();
+}
+
+#[tokio::test]
+async fn c83_in_a_pipe_or_without_escapes_the_wait_is_one_line() {
+    let (model, home) = start([limited(1), Reply::text("Done."), limited(1), Reply::text("Done.")]).await;
+    let Ended { code, output, errors } = run(&home, &["do it"]).await;
+    assert_eq!((code, output.as_str()), (Some(0), "Done.\n"), "{errors}");
+    assert!(errors.starts_with("warning: ") && errors.ends_with("Trying again in 2 s (1 of 5).\n"), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    let mut command = command(&home, &["do it"]);
+    command.env("NO_COLOR", "1");
+    let (code, shown) = Pty::spawn(command).end().await;
+    assert!(code == Some(0) && shown.matches("Trying again in").count() == 1 && !shown.contains('\u{1b}'), "{shown}");
+    model.finish();
+}
+
 #[tokio::test]
 async fn r2_4_ctrl_c_cancels_the_turn_and_ends_with_130() {
     let gate = Gate::new();

@@ -10,8 +10,10 @@ use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client};
 use copydesk_engine::session::SessionHandle;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::ask::{Answer, answer, choices, question};
+use super::countdown::count_down;
 use super::paint::Paint;
 use super::screen::Screen;
 use super::transcript::{Piece, Transcript, stopped};
@@ -28,6 +30,8 @@ pub(super) struct TerminalClient {
     session: OnceLock<SessionHandle>,
     /// Nobody can be asked where it is unset.
     typed: OnceLock<tokio::sync::Mutex<mpsc::Receiver<String>>>,
+    /// Of the last wait for another try.
+    countdown: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
 enum Format {
@@ -45,7 +49,7 @@ impl TerminalClient {
     }
 
     fn new(screen: Arc<Screen>, errors: Paint, format: Format) -> Self {
-        Self { screen, errors, format, session: OnceLock::new(), typed: OnceLock::new() }
+        Self { screen, errors, format, session: OnceLock::new(), typed: OnceLock::new(), countdown: Mutex::default() }
     }
 
     /// From now on asks are drawn, and answered by what is typed.
@@ -152,6 +156,12 @@ impl Client for TerminalClient {
                 Some(Piece::Text(text)) => self.written(self.screen.write(&text).await),
                 Some(Piece::Lines(text)) => self.written(self.screen.write_line(&text).await),
                 Some(Piece::Aside(text)) => self.screen.tell_apart(&text).await,
+                Some(Piece::Wait(text, retry)) => {
+                    self.screen.tell_apart(&text).await;
+                    let counting = AbortOnDropHandle::new(tokio::spawn(count_down(self.screen.clone(), retry)));
+                    // The line before is gone: its wait is over.
+                    *self.countdown.lock().unwrap_or_else(PoisonError::into_inner) = Some(counting);
+                }
                 None => {}
             }
         })

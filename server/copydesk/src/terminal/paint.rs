@@ -13,6 +13,11 @@ impl Paint {
         Self { colours: is_terminal && !is_refused && !is_dumb }
     }
 
+    /// Whether a line that stands there may be written anew.
+    pub(super) fn draws(self) -> bool {
+        self.colours
+    }
+
     pub(super) fn bold(self, text: &str) -> String {
         self.painted("1", text)
     }

@@ -15,11 +15,21 @@ struct Output {
     at_start: bool,
     /// Nobody reads any more: the rest is dropped.
     is_closed: bool,
+    /// The line that stands last on standard error and goes as soon as anything else is written.
+    passing: Option<Passing>,
+    lines_passed: u64,
 }
+
+/// A line that passes; each has a number of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Passing(u64);
+
+/// To the beginning of the line, and nothing behind it (ECMA-48).
+const CLEAR_LINE: &str = "\r\u{1b}[K";
 
 impl Screen {
     pub(super) fn new(stream: Box<dyn AsyncWrite + Send + Unpin>) -> Self {
-        Self { output: Mutex::new(Output { stream, at_start: true, is_closed: false }) }
+        Self { output: Mutex::new(Output { stream, at_start: true, is_closed: false, passing: None, lines_passed: 0 }) }
     }
 
     /// To standard output. `false` where nobody reads it any more.
@@ -39,7 +49,8 @@ impl Screen {
 
     /// To standard error, behind what standard output has got so far.
     pub(super) async fn tell(&self, text: &str) {
-        let _turn = self.output.lock().await;
+        let mut output = self.output.lock().await;
+        output.clear_passing();
         error(text);
     }
 
@@ -50,13 +61,48 @@ impl Screen {
         error(text);
     }
 
+    /// A line on standard error that passes: it must not be longer than the terminal is wide.
+    pub(super) async fn begin_passing(&self, text: &str) -> Passing {
+        let mut output = self.output.lock().await;
+        output.start_line().await;
+        output.lines_passed += 1;
+        let line = Passing(output.lines_passed);
+        output.passing = Some(line);
+        error(text);
+        line
+    }
+
+    /// `false` where the line has passed.
+    pub(super) async fn renew(&self, line: Passing, text: &str) -> bool {
+        let output = self.output.lock().await;
+        let stands = output.passing == Some(line);
+        if stands {
+            error(&format!("{CLEAR_LINE}{text}"));
+        }
+        stands
+    }
+
+    pub(super) async fn clear_passing(&self, line: Passing) {
+        let mut output = self.output.lock().await;
+        if output.passing == Some(line) {
+            output.clear_passing();
+        }
+    }
+
     pub(super) async fn end_line(&self) {
         self.output.lock().await.start_line().await;
     }
 }
 
 impl Output {
+    fn clear_passing(&mut self) {
+        if self.passing.take().is_some() {
+            error(CLEAR_LINE);
+        }
+    }
+
     async fn start_line(&mut self) {
+        self.clear_passing();
         if !self.at_start {
             self.write("\n").await;
         }
@@ -66,6 +112,7 @@ impl Output {
         if text.is_empty() || self.is_closed {
             return;
         }
+        self.clear_passing();
         let written = match self.stream.write_all(text.as_bytes()).await {
             Ok(()) => self.stream.flush().await,
             Err(error) => Err(error),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use copydesk_engine::escape::{escaped, escaped_line};
-use copydesk_engine::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
+use copydesk_engine::event::{Retry, SessionEvent, Severity, ToolCallState, ToolCallView};
 use copydesk_engine::ids::CallId;
 use copydesk_engine::message::{FileDiff, Todo, ToolStatus, TurnEnd};
 use copydesk_engine::tool::ToolKind;
@@ -36,6 +36,8 @@ pub(super) enum Piece {
     Lines(String),
     /// Beside the answer.
     Aside(String),
+    /// The same, and behind it a line that counts down.
+    Wait(String, Retry),
 }
 
 impl Transcript {
@@ -58,6 +60,9 @@ impl Transcript {
             },
             SessionEvent::Plan(todos) => Some(Piece::Lines(todos.iter().map(|todo| self.todo(todo)).collect())),
             SessionEvent::Notice { severity, text } => Some(Piece::Aside(self.notice(*severity, text))),
+            SessionEvent::Retry(retry) if self.errors.draws() => {
+                Some(Piece::Wait(self.notice(Severity::Warning, &retry.reason), retry.clone()))
+            }
             SessionEvent::Retry(retry) => Some(Piece::Aside(self.notice(Severity::Warning, &retry.to_string()))),
             SessionEvent::User { .. }
             | SessionEvent::Reasoning { .. }
