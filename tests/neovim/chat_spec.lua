@@ -282,6 +282,102 @@ function tests.notices_are_shown()
   end)
 end
 
+--- What stands below the last line of the conversation, and in the status line.
+---@param child Child
+---@return string below
+---@return string status
+local function waiting(child)
+  local found = child:lua([[
+    local buffer = vim.fn.bufnr('copydesk://chat')
+    local namespace = vim.api.nvim_get_namespaces()['copydesk.countdown']
+    local below = {}
+    for _, mark in ipairs(namespace and vim.api.nvim_buf_get_extmarks(buffer, namespace, 0, -1, { details = true }) or {}) do
+      assert(mark[2] == vim.api.nvim_buf_line_count(buffer) - 1, 'below the last line')
+      below[#below + 1] = mark[4].virt_lines[1][1][1]
+    end
+    return { table.concat(below, '|'), require('copydesk').statusline() }
+  ]])
+  return found[1], found[2]
+end
+
+---@param child Child
+---@param text string
+local function wait_below(child, text)
+  harness.wait(function()
+    return (waiting(child)) == text
+  end, ('%q below the conversation, where %q stands'):format(text, (waiting(child))))
+end
+
+--- A story that tells of a wait and goes on when the test says so.
+---@param millis integer
+---@param rest string
+---@return string
+local function story(millis, rest)
+  return ([[
+    update({ sessionUpdate = 'session_info_update', _meta = { copydesk = { retry =
+      { attempt = 2, of = 5, waitMillis = %d, reason = 'busy.' } } } })
+    notify('window/showMessage', { type = 2, message = 'busy.' })
+    local function has(method)
+      return function()
+        for _, message in ipairs(received) do
+          if message.method == method then return true end
+        end
+      end
+    end
+    %s
+  ]]):format(millis, rest)
+end
+
+function tests.c83_a_wait_ticks_down_until_the_model_answers_again()
+  with(nil, function(child)
+    child:prompt(story(61800, "wait(has('test/go')) say('back') wait(has('test/end')) finish()"))
+    child:wait_chat('busy.')
+    for _, left in ipairs({ 62, 61, 60 }) do
+      local text = ('trying again in %d s (2 of 5)'):format(left)
+      wait_below(child, text)
+      local _, status = waiting(child)
+      contains(status, 'trying again in ', 'the status line')
+    end
+    child:lua("require('copydesk.client').notify('test/go', {})")
+    child:wait_chat('back')
+    local below, status = waiting(child)
+    equal(below, '', 'nothing is waited for')
+    contains(status, 'working', 'the status line')
+    child:lua("require('copydesk.client').notify('test/end', {})")
+  end)
+end
+
+function tests.c83_a_wait_is_over_with_its_time_its_turn_and_its_cancel()
+  with(nil, function(child)
+    -- Its time.
+    child:prompt(story(1300, "wait(has('test/go')) finish()"))
+    wait_below(child, 'trying again in 2 s (2 of 5)')
+    wait_below(child, 'trying again in 1 s (2 of 5)')
+    wait_below(child, '')
+    local _, status = waiting(child)
+    contains(status, 'working', 'the status line')
+    child:lua("require('copydesk.client').notify('test/go', {})")
+    -- The end of its turn.
+    child:prompt(story(600000, "wait(has('test/fail')) fail(-32603, 'It stays out of order.')"))
+    wait_below(child, 'trying again in 600 s (2 of 5)')
+    child:lua("require('copydesk.client').notify('test/fail', {})")
+    child:wait_chat('It stays out of order.')
+    equal(waiting(child), '', 'below the conversation')
+    -- A cancel, before the daemon has answered it.
+    child:prompt(story(600000, "wait(has('session/cancel')) wait(has('test/late')) finish('cancelled')"))
+    wait_below(child, 'trying again in 600 s (2 of 5)')
+    child:lua("require('copydesk').cancel()")
+    equal(waiting(child), '', 'below the conversation')
+    child:lua("require('copydesk.client').notify('test/late', {})")
+    child:wait_chat('> stopped')
+    -- Another conversation.
+    child:prompt(story(600000, 'wait(function() end)'))
+    wait_below(child, 'trying again in 600 s (2 of 5)')
+    child:lua("require('copydesk.session').reset()")
+    equal(waiting(child), '', 'below the conversation')
+  end)
+end
+
 function tests.a_failed_turn_says_why()
   with(nil, function(child)
     child:prompt("fail(-32603, 'The provider refuses the key.')")

@@ -343,4 +343,29 @@ function tests.checkhealth_is_content_with_the_daemon()
   end)
 end
 
+function tests.c83_the_wait_before_another_try_ticks_down_in_the_conversation()
+  with({
+    files = {},
+    replies = function()
+      return {
+        { refuse = { status = 429, message = 'slow down', headers = { ['retry-after'] = '2' } } },
+        { text = 'All is well.' },
+      }
+    end,
+  }, function(child)
+    child:prompt('go')
+    -- Up to half a second more than was asked for.
+    for _, left in ipairs({ 3, 2, 1 }) do
+      child:wait(
+        [[return (require('copydesk').statusline()):find(('trying again in %d s (1 of 5)'):format(...), 1, true)]],
+        ('%d s'):format(left),
+        left
+      )
+    end
+    child:wait_chat('All is well.')
+    contains(child:chat(), 'slow down', 'the reason')
+    equal(child:lua("return require('copydesk.countdown').text()"), vim.NIL, 'nothing is waited for')
+  end)
+end
+
 return tests

@@ -42,6 +42,8 @@ specs! {
         a_failed_turn_says_why;
         a_new_conversation_is_another_session;
         buffers_are_told_with_language_and_unsaved_text;
+        c83_a_wait_is_over_with_its_time_its_turn_and_its_cancel;
+        c83_a_wait_ticks_down_until_the_model_answers_again;
         checkhealth_tells_what_is_wrong;
         deltas_of_one_tick_are_written_at_once;
         modes_and_models_are_chosen;
@@ -63,6 +65,7 @@ specs! {
         a_rejection_with_a_message_reaches_the_model;
         c25_unsaved_text_is_read_edited_checked_mended_and_a_command_is_allowed;
         c30_the_user_types_while_the_ask_of_an_edit_is_open;
+        c83_the_wait_before_another_try_ticks_down_in_the_conversation;
         checkhealth_is_content_with_the_daemon;
         r12_4_a_daemon_that_is_killed_is_shown_and_comes_back;
         r2_4_a_cancel_stops_a_command_that_runs;

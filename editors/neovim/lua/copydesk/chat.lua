@@ -1,6 +1,7 @@
 -- The conversation as a Markdown buffer: what was said, tool calls, diffs, the plan. Shows; decides and sends nothing.
 
 local config = require('copydesk.config')
+local countdown = require('copydesk.countdown')
 local render = require('copydesk.render')
 
 local M = {}
@@ -134,6 +135,7 @@ local function flush()
       vim.api.nvim_win_set_cursor(window, { last, 0 })
     end
   end
+  countdown.draw()
 end
 
 --- Writes all that has changed, once in this turn of the event loop.
@@ -292,10 +294,18 @@ function M.notice(text, level)
   push('notice', { text = prefix .. text })
 end
 
+--- The model is asked again after a wait, which ticks down until then.
+---@param retry copydesk.Retry
+---@param changed fun() Called with each tick, and at the end.
+function M.wait(retry, changed)
+  countdown.start(retry, buffer(), changed)
+end
+
 --- The turn is over: what still ran is shown as interrupted.
 ---@param text? string
 ---@param level? 'info'|'warn'|'error'
 function M.end_turn(text, level)
+  countdown.stop()
   for _, block in pairs(state.calls) do
     local status = block.call.status
     if status ~= 'completed' and status ~= 'failed' and status ~= 'interrupted' then
@@ -311,6 +321,7 @@ function M.end_turn(text, level)
 end
 
 function M.clear()
+  countdown.stop()
   state.blocks, state.calls, state.plan, state.answering = {}, {}, nil, false
   state.levels = nil
   if state.buffer and vim.api.nvim_buf_is_valid(state.buffer) then

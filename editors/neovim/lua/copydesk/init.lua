@@ -116,7 +116,7 @@ function M.statusline()
   elseif status ~= 'ready' then
     parts[#parts + 1] = status
   elseif session.running() then
-    parts[#parts + 1] = 'working'
+    parts[#parts + 1] = require('copydesk.countdown').text() or 'working'
   end
   return table.concat(parts, '  ')
 end

@@ -2,6 +2,7 @@
 
 local chat = require('copydesk.chat')
 local client = require('copydesk.client')
+local countdown = require('copydesk.countdown')
 local log = require('copydesk.log')
 local render = require('copydesk.render')
 
@@ -194,6 +195,7 @@ end
 
 --- Stops what runs; asks that are open are answered as cancelled.
 function M.cancel()
+  countdown.stop()
   for turn in pairs(state.turns) do
     turn.cancelled = true
   end
@@ -372,6 +374,12 @@ local updates = {
     local text = update.description and update.title .. ': ' .. update.description or update.title
     chat.notice(text, update.severity == 'error' and 'error' or update.severity == 'warning' and 'warn' or 'info')
   end,
+  session_info_update = function(update)
+    local retry = vim.tbl_get(update, '_meta', 'copydesk', 'retry')
+    if retry then
+      chat.wait(retry, M.changed)
+    end
+  end,
   usage_update = function(update)
     state.usage = { used = update.used, size = update.size, cost = update.cost }
     M.changed()
@@ -392,6 +400,9 @@ local updates = {
   end,
 }
 
+--- Kinds that say that the model answers.
+local answers = { agent_message_chunk = true, agent_thought_chunk = true, tool_call = true, tool_call_update = true }
+
 --- One `session/update`. Kinds that are not known are passed over, as the protocol wants it.
 ---@param params { sessionId: string, update: table }
 function M.update(params)
@@ -399,7 +410,11 @@ function M.update(params)
   if state.id and params.sessionId ~= state.id or state.left[params.sessionId] then
     return
   end
-  local handle = updates[params.update.sessionUpdate]
+  local kind = params.update.sessionUpdate
+  if answers[kind] then
+    countdown.stop()
+  end
+  local handle = updates[kind]
   if handle then
     handle(params.update)
   end
