@@ -80,6 +80,33 @@ function tests.r9_4_the_reason_stands_above_the_diff()
   end)
 end
 
+function tests.c59_the_parts_of_a_command_that_are_asked_are_marked()
+  with(nil, function(child)
+    local marks = child:lua([[
+      local shown = 'git log\ngit push x &&\n  rm y; ls'
+      require('copydesk.ask').add({
+        sessionId = 's1',
+        toolCall = { toolCallId = 'c1', title = 'Run', content = {
+          { type = 'content', content = { type = 'text', text = 'a rule asks' } },
+          { type = 'content', content = { type = 'text', text = '3 lines, in /x:\n\n```sh\n' .. shown .. '\n```' } },
+        } },
+        options = { { optionId = 'no', name = 'Reject', kind = 'reject_once' } },
+        _meta = { copydesk = { command = { shown = shown, asked = {
+          { start = 8, ['end'] = 18, line = 2, text = 'git push x' },
+          { start = 12, ['end'] = 28, line = 2, text = 'push x &&\n  rm y' },
+        } } } },
+      }, function() end)
+      local buffer = vim.api.nvim_win_get_buf(vim.fn.win_getid(vim.fn.winnr('$')))
+      local found = vim.api.nvim_buf_get_extmarks(buffer, vim.api.nvim_create_namespace('copydesk.ask'), 0, -1, { details = true })
+      return vim.iter(found):map(function(mark)
+        return table.concat(vim.api.nvim_buf_get_text(buffer, mark[2], mark[3], mark[4].end_row, mark[4].end_col, {}), '|')
+          .. ' ' .. mark[4].hl_group
+      end):totable()
+    ]])
+    equal(marks, { 'git push x CopydeskAsked', 'push x &&|  rm y CopydeskAsked' }, 'the marks')
+  end)
+end
+
 function tests.a_dismissed_menu_is_no_consent_and_comes_back()
   with(nil, function(child)
     child:prompt(COMMAND .. OUTCOME)

@@ -15,6 +15,8 @@ pub use guard::{Guard, Guards};
 pub use guarded::own_configuration;
 pub use mode::Mode;
 pub use paths::path_pattern;
-pub use rules::{Decision, Origin, Rule, RulesFor, Ruleset, Verdict, decide, is_hidden, permission_of};
+pub use rules::{
+    Decision, Origin, Rule, RulesFor, Ruleset, Verdict, at_worst, catch_all, decide, is_hidden, permission_of,
+};
 pub use sensitive::is_sensitive;
 pub use wildcard::wildcard_match;

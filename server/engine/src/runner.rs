@@ -4,8 +4,10 @@
 mod access;
 mod arguments;
 mod ask;
+mod command;
 mod commit;
 mod decide;
+mod expand;
 mod gate;
 mod grants;
 mod preview;
@@ -22,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, PLAN};
 use crate::config::Config;
-use crate::confinement::{NetworkRight, Rights, WorkspaceRight, confine};
+use crate::confinement::{NetworkRight, Rights, WorkspaceRight, confine, is_in_force};
 use crate::event::{SessionEvent, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
 use crate::message::{SeenFile, ToolResult, ToolStatus, TurnEnd};
@@ -37,6 +39,7 @@ use crate::view::{Scope, View};
 
 use access::{Need, Resolved};
 use ask::{Asks, Question, Reply};
+use command::Reach;
 use decide::{Decided, decide, is_always_asked};
 use gate::{Gates, Ticket};
 
@@ -85,7 +88,7 @@ impl RunnerDeps {
     /// The mode of permission in force: without a sandbox that is enforced, `Auto` is `Workspace`.
     pub(crate) fn mode(&self) -> Mode {
         match self.grants.mode() {
-            Mode::Auto if !self.ports.shell.sandbox().is_enforced() => Mode::Workspace,
+            Mode::Auto if !is_in_force(&self.config.sandbox, &self.ports.shell.sandbox()) => Mode::Workspace,
             chosen => chosen,
         }
     }
@@ -204,8 +207,8 @@ impl Runner {
         let access = tool.access(&*decoded, &self.deps.facts)?;
         let resolved = access::resolve(&self.deps, access).await.map_err(|error| Stopped::failed(error.to_string()))?;
         self.refuse_denied(&resolved.needs)?;
-        let Resolved { needs, scope, paths, quoting, searched } = resolved;
-        let ctx = self.context(scope, searched, &view.call, Progress(sender));
+        let Resolved { needs, scope, paths, quoting, searched, reach } = resolved;
+        let ctx = self.context(scope, searched, &reach, &view.call, Progress(sender));
         let may_quote = quoting.iter().all(|need| decide(&self.deps, need) == Decided::Allowed);
 
         let mut consent: Option<Preview> = None;
@@ -291,7 +294,7 @@ impl Runner {
             call: &view.call,
             title: &view.title,
             input: &view.input,
-            preview: preview.clone(),
+            preview: preview::with_marks(preview, &asked),
             needs: asked,
         };
         let reply = self.until_stopped(self.asks.ask(&self.deps, question)).await?;
@@ -352,7 +355,14 @@ impl Runner {
         self.go_on().and(Err(Stopped::cancelled()))
     }
 
-    fn context(&self, scope: Scope, searched: Vec<GrantedRoot>, call: &CallId, progress: Progress) -> ToolContext {
+    fn context(
+        &self,
+        scope: Scope,
+        searched: Vec<GrantedRoot>,
+        reach: &Reach,
+        call: &CallId,
+        progress: Progress,
+    ) -> ToolContext {
         let RunnerDeps { connection, ports, .. } = &self.deps;
         let Connection { editor, overlay, .. } = connection;
         let session = self.deps.session.clone();
@@ -382,16 +392,22 @@ impl Runner {
             label: format!("{} {call}", self.deps.session),
             hidden_vars: self.deps.config.key_variables.clone(),
             passed_vars: self.deps.config.sandbox.environment.clone(),
-            confinement: self.confinement(),
+            confinement: self.confinement(reach),
         }
     }
 
-    /// Of a command that was not granted to run outside of the sandbox.
-    fn confinement(&self) -> Confinement {
+    /// Of a command that was not granted to run outside of the sandbox. What its words reach for is asked before it runs, and then open to it.
+    fn confinement(&self, reach: &Reach) -> Confinement {
         let RunnerDeps { config, facts, ports, agent, .. } = &self.deps;
         let workspace = if agent.name == PLAN { WorkspaceRight::Read } else { WorkspaceRight::Change };
-        let rights = Rights { workspace, network: NetworkRight::AsSet };
-        confine(&config.sandbox, &ports.shell.sandbox(), facts, &ports.environment.folders(), rights)
+        let network = if reach.network { NetworkRight::Full } else { NetworkRight::AsSet };
+        let rights = Rights { workspace, network };
+        let mut confinement =
+            confine(&config.sandbox, &ports.shell.sandbox(), facts, &ports.environment.folders(), rights);
+        if let (Confinement::Sandbox(policy), WorkspaceRight::Change) = (&mut confinement, workspace) {
+            policy.writable.extend(reach.writable.iter().cloned());
+        }
+        confinement
     }
 
     async fn end(&self, view: ToolCallView, input: Value, ended: Result<commit::Done, Stopped>) -> CallOutcome {

@@ -28,6 +28,7 @@ specs! {
         an_ask_takes_no_key_in_insert_mode;
         an_ask_waits_for_a_pending_operator_and_can_be_called_in_insert_mode;
         an_ask_without_content_shows_its_arguments;
+        c59_the_parts_of_a_command_that_are_asked_are_marked;
         r16_3_several_asks_are_answered_in_any_order;
         r4_1_an_edit_is_previewed_as_a_diff;
         r8_4_nothing_is_allowed_before_all_was_shown;

@@ -12,6 +12,15 @@ local M = {}
 ---@field name string
 ---@field kind 'allow_once'|'allow_always'|'reject_once'|'reject_always'
 
+---@class copydesk.Part A part of a command that made it a question.
+---@field start integer Bytes of the command as it is shown.
+---@field ["end"] integer
+---@field line integer From 1.
+
+---@class copydesk.Command `_meta.copydesk.command` of an ask.
+---@field shown string
+---@field asked copydesk.Part[]
+
 ---@class copydesk.Ask
 ---@field session string
 ---@field call table ACP's tool call.
@@ -19,6 +28,7 @@ local M = {}
 ---@field answer fun(result: any)
 ---@field preview string[] All that would be done, as lines.
 ---@field filetype string Of the preview.
+---@field command? copydesk.Command
 ---@field seen boolean The user could see all of the preview.
 ---@field postponed boolean The user has dismissed the menu: it comes back on demand only.
 
@@ -36,6 +46,8 @@ local state = {
 }
 
 local group = vim.api.nvim_create_augroup('copydesk.ask', {})
+local marks = vim.api.nvim_create_namespace('copydesk.ask')
+vim.api.nvim_set_hl(0, 'CopydeskAsked', { link = 'WarningMsg', default = true })
 local present_next
 
 --- How many asks wait for an answer.
@@ -150,6 +162,47 @@ local function at_end(window, count)
   return cursor[1] == count and vim.str_utf_end(line, cursor[2] + 1) + cursor[2] + 1 >= #line
 end
 
+--- The row of the preview, from 0, where the command stands.
+---@param preview string[]
+---@param command string[]
+---@return integer?
+local function row_of(preview, command)
+  for row = 0, #preview - #command do
+    if vim.deep_equal(vim.list_slice(preview, row + 1, row + #command), command) then
+      return row
+    end
+  end
+end
+
+--- Highlights the parts of a command that made it a question.
+---@param buffer integer
+---@param ask copydesk.Ask
+local function mark_asked(buffer, ask)
+  local command = ask.command
+  local lines = command and vim.split(command.shown, '\n', { plain = true })
+  local first = lines and row_of(ask.preview, lines)
+  if not command or not first then
+    return
+  end
+  local starts, offset = {}, 0
+  for index, line in ipairs(lines) do
+    starts[index] = offset
+    offset = offset + #line + 1
+  end
+  for _, part in ipairs(command.asked or {}) do
+    local last = part.line
+    while starts[last + 1] and starts[last + 1] < part['end'] do
+      last = last + 1
+    end
+    vim.api.nvim_buf_set_extmark(buffer, marks, first + part.line - 1, part.start - starts[part.line], {
+      end_row = first + last - 1,
+      end_col = part['end'] - starts[last],
+      hl_group = 'CopydeskAsked',
+      strict = false,
+    })
+  end
+end
+
 ---@param ask copydesk.Ask
 ---@return integer window
 local function show_preview(ask)
@@ -159,6 +212,7 @@ local function show_preview(ask)
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, ask.preview)
   vim.bo[buffer].modifiable = false
   vim.bo[buffer].filetype = ask.filetype
+  mark_asked(buffer, ask)
   -- At the top: the menu of the built-in `vim.ui.select` grows from below. Those of plugins are windows, which must not be covered.
   local room = math.max(1, math.min(math.floor(vim.o.lines / 2), vim.o.lines - vim.o.cmdheight - #ask.options * 2 - 8))
   local window = vim.api.nvim_open_win(buffer, false, {
@@ -332,7 +386,7 @@ function present_next()
 end
 
 --- A `session/request_permission` of the daemon.
----@param params { sessionId: string, toolCall: table, options: copydesk.Option[] }
+---@param params { sessionId: string, toolCall: table, options: copydesk.Option[], _meta?: table }
 ---@param answer fun(result: any)
 function M.add(params, answer)
   local lines, filetype = preview_of(params.toolCall)
@@ -344,6 +398,7 @@ function M.add(params, answer)
     answer = answer,
     preview = lines,
     filetype = filetype,
+    command = vim.tbl_get(params, '_meta', 'copydesk', 'command') or nil,
     seen = false,
     postponed = false,
   }

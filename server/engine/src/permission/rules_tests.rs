@@ -240,6 +240,23 @@ fn is_guard(rule: &Rule) -> bool {
     matches!(rule.origin, Origin::Guard { .. })
 }
 
+#[test]
+fn what_nobody_can_name_is_asked_where_something_is_excepted() {
+    use Verdict::*;
+    let worst = |rules: &[Rule]| at_worst("read", rules).verdict;
+    let mut rules = agent("build", &[]);
+    assert_eq!(worst(&rules), Ask, "files named .env are asked");
+    rules.push(configured("read", "*", Allow));
+    assert_eq!(worst(&rules), Allow);
+    rules.push(configured("read", "secrets/*", Deny));
+    assert_eq!(worst(&rules), Ask);
+    rules.push(configured("read", "*", Deny));
+    rules.push(configured("read", "open/*", Allow));
+    assert_eq!(worst(&rules), Deny, "nobody can say that it is one of the exceptions");
+    assert_eq!(at_worst("edit", &agent("plan", &[configured("*", "*", Allow)])).verdict, Deny);
+    assert_eq!(worst(&[]), Ask);
+}
+
 fn any_verdict() -> impl Strategy<Value = Verdict> {
     prop_oneof![Just(Verdict::Allow), Just(Verdict::Ask), Just(Verdict::Deny)]
 }
@@ -306,6 +323,15 @@ proptest! {
         let after = decide("edit", &patterns, &rules, &grants);
         prop_assert!(after.verdict >= before.verdict);
         prop_assert!(!after.is_allowed_by_user() || before.is_allowed_by_user());
+    }
+
+    #[test]
+    fn what_nobody_can_name_is_judged_no_milder_than_any_value(rules in any_rules(), value in "[ab]{0,3}") {
+        let mut rules = rules;
+        rules.retain(|rule| !is_guard(rule) || rule.pattern == "*");
+        let worst = at_worst("edit", &rules);
+        let decision = decide("edit", &[value], &rules, &[]);
+        prop_assert!(worst.verdict >= decision.verdict.min(Verdict::Ask), "{:?} {:?}", worst, decision);
     }
 
     #[test]

@@ -10,11 +10,11 @@ fn analysed(text: &str) -> Analysis {
     analyse(text, Surroundings { folder: &folder, home: &home })
 }
 
-/// One line for each finding: `$` a command, `<` and `>` files, `?` what is not known.
+/// One line for each finding: `$` a command, `<` and `>` files, `?` what is not known. Folders that `cd` enters are told by `entered`.
 fn told(text: &str) -> Vec<String> {
     let analysis = analysed(text);
     let commands = analysis.commands.iter().map(|command| format!("$ {}", command.pattern));
-    let files = analysis.files.iter().map(|used| {
+    let files = analysis.files.iter().filter(|used| !matches!(used.by.as_str(), "cd" | "pushd")).map(|used| {
         let sign = match used.access {
             FileAccess::Read => '<',
             FileAccess::Write => '>',
@@ -633,6 +633,19 @@ fn r8_3_cd_moves_operands_in_its_scope() {
     check("echo a > $x", &["$ echo a", "> ?$x"]);
     check("{ ls; } &> o", &["$ ls", "> /w/o", "< /w"]);
     check("cat a{1,2}/b*", &["$ cat a{1,2}/b*", "< /w/a1 b*", "< /w/a2 b*"]);
+}
+
+#[test]
+fn c54_folders_that_cd_enters_are_uses_too() {
+    let entered = |text: &str| -> Vec<Place> {
+        let files = analysed(text).files.into_iter();
+        files.filter(|used| matches!(used.by.as_str(), "cd" | "pushd")).map(|used| used.place).collect()
+    };
+    let file = |path: &str| Place::File(AbsPath::new(path).unwrap());
+    assert_eq!(entered("cd /tmp/x && git push --dry-run"), [file("/tmp/x")]);
+    assert_eq!(entered("(cd a; cd b)"), [file("/w/a"), file("/w/b"), file("/w/a/b")]);
+    assert_eq!(entered("pushd ~/x; cd"), [file("/home/u/x"), file("/home/u")]);
+    assert_eq!(entered("cd \"$x\"; cd -"), [Place::Unknown("\"$x\"".to_owned()), Place::Unknown("-".to_owned())]);
 }
 
 #[test]

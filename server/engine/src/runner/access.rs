@@ -4,11 +4,12 @@ use copydesk_workspace::disk::{DiskError, FileKind};
 use copydesk_workspace::path::{AbsPath, DocKey};
 
 use super::RunnerDeps;
+use super::command::{self, Part, Reach, Simple};
 use super::grants::Grant;
 use super::search::granted_root;
 use crate::confinement::is_in_force;
 use crate::escape::escaped_line;
-use crate::permission::{is_sensitive, path_pattern};
+use crate::permission::{Rule, is_sensitive, path_pattern};
 use crate::search::GrantedRoot;
 use crate::tool::{Access, Facts};
 use crate::view::{Granted, Scope};
@@ -29,6 +30,8 @@ pub(super) struct Need {
     pub(super) what: String,
     /// What "always" covers, in words that name all of it; `None` where no answer stands for good.
     pub(super) always: Option<String>,
+    /// Of a command: the part that needs it.
+    pub(super) part: Option<Part>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,10 +42,25 @@ pub(super) enum Subject {
         /// Inside of the workspace, and nothing that runs code or holds secrets: what a mode may free (R9.3).
         is_plain: bool,
     },
+    /// By a command, behind the editor.
+    Written {
+        /// As of an edit.
+        is_plain: bool,
+        /// A rule that allows the program does not speak of it: a redirect's target, or a file that runs code or holds secrets.
+        is_reserved: bool,
+    },
+    /// Of a file or folder that nobody can name.
+    Anywhere {
+        is_reserved: bool,
+    },
     Folder(String),
-    Command(String),
+    Command(Box<Simple>),
+    /// A part of a command that is not understood, with what guards say of it.
+    Unclear {
+        guards: Vec<Rule>,
+    },
     /// A command that would run outside of the sandbox.
-    Unconfined(String),
+    Unconfined,
     /// With whatever pattern.
     Search,
     Session,
@@ -57,6 +75,8 @@ pub(super) struct Resolved {
     pub(super) quoting: Vec<Need>,
     /// The roots of a search.
     pub(super) searched: Vec<GrantedRoot>,
+    /// Of a command.
+    pub(super) reach: Reach,
 }
 
 impl Need {
@@ -65,20 +85,38 @@ impl Need {
         match &self.subject {
             Subject::Folder(folder) => vec![Grant::Under { permission: permission.clone(), folder: folder.clone() }],
             Subject::Search => vec![Grant::All { permission: permission.clone() }],
-            Subject::Read | Subject::Edit { .. } | Subject::Command(_) | Subject::Unconfined(_) | Subject::Session => {
-                self.values
-                    .iter()
-                    .map(|value| Grant::Exact { permission: permission.clone(), value: value.clone() })
-                    .collect()
+            Subject::Command(simple) if simple.prefix.is_some() => {
+                let prefix = simple.prefix.iter();
+                prefix.map(|prefix| Grant::Prefix { permission: permission.clone(), command: prefix.clone() }).collect()
             }
+            Subject::Unclear { .. } | Subject::Anywhere { .. } => {
+                let whole = self.part.iter().map(|part| part.line.whole());
+                whole.map(|(permission, value)| Grant::Exact { permission: permission.to_owned(), value }).collect()
+            }
+            Subject::Read
+            | Subject::Edit { .. }
+            | Subject::Written { .. }
+            | Subject::Command(_)
+            | Subject::Unconfined
+            | Subject::Session => self
+                .values
+                .iter()
+                .map(|value| Grant::Exact { permission: permission.clone(), value: value.clone() })
+                .collect(),
         }
     }
 }
 
 pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Resolved, DiskError> {
     let places = Places::of(deps).await?;
-    let mut resolved =
-        Resolved { needs: Vec::new(), scope: Scope::All, paths: Vec::new(), quoting: Vec::new(), searched: Vec::new() };
+    let mut resolved = Resolved {
+        needs: Vec::new(),
+        scope: Scope::All,
+        paths: Vec::new(),
+        quoting: Vec::new(),
+        searched: Vec::new(),
+        reach: Reach::default(),
+    };
     let mut granted = Vec::new();
     let mut is_command = false;
     for access in access {
@@ -102,12 +140,12 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
                 resolved.paths.push((path, real));
             }
             Access::Command { text, folder, unconfined } => {
-                let real = deps.ports.files.real_path(folder.clone()).await?;
-                resolved.needs.extend(places.outside(deps, &folder, &real).await);
                 if unconfined && is_in_force(&deps.config.sandbox, &deps.ports.shell.sandbox()) {
                     resolved.needs.push(outside_of_sandbox(text.clone()));
                 }
-                resolved.needs.push(command(text));
+                let (needs, reach) = command::needs(deps, &places, text, folder).await?;
+                resolved.needs.extend(needs);
+                resolved.reach = reach;
                 is_command = true;
             }
             Access::Search { permission, pattern, roots } => {
@@ -141,25 +179,15 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
     Ok(resolved)
 }
 
-fn command(text: String) -> Need {
-    Need {
-        permission: "bash".to_owned(),
-        values: vec![text.clone()],
-        aliases: Vec::new(),
-        subject: Subject::Command(text),
-        what: "run a command".to_owned(),
-        always: Some("this exact command".to_owned()),
-    }
-}
-
 fn outside_of_sandbox(text: String) -> Need {
     Need {
         permission: UNCONFINED.to_owned(),
-        values: vec![text.clone()],
+        values: vec![text],
         aliases: Vec::new(),
-        subject: Subject::Unconfined(text),
+        subject: Subject::Unconfined,
         what: "run a command outside of the sandbox, with all of your rights".to_owned(),
         always: Some("this exact command outside of the sandbox".to_owned()),
+        part: None,
     }
 }
 
@@ -171,6 +199,7 @@ fn search(permission: &str, pattern: String) -> Need {
         aliases: Vec::new(),
         subject: Subject::Search,
         always: Some(format!("every {permission}")),
+        part: None,
     }
 }
 
@@ -182,6 +211,7 @@ fn of_session(permission: &str) -> Need {
         subject: Subject::Session,
         what: format!("use {permission}"),
         always: Some(permission.to_owned()),
+        part: None,
     }
 }
 
@@ -216,7 +246,7 @@ impl<'a> Places<'a> {
         self.folders[..self.inside].iter().map(|(_, folder)| folder.clone()).collect()
     }
 
-    fn file(&self, permission: &str, path: &AbsPath, real: &AbsPath) -> Need {
+    pub(super) fn file(&self, permission: &str, path: &AbsPath, real: &AbsPath) -> Need {
         let given = path_pattern(path, &self.facts.worktree);
         let target = path_pattern(&self.named(real), &self.facts.worktree);
         let shown = escaped_line(&if given == target { given.clone() } else { format!("{given} (a link to {real})") });
@@ -238,6 +268,7 @@ impl<'a> Places<'a> {
             subject,
             what: format!("{permission} {shown}"),
             always: Some(format!("{permission} {shown}")),
+            part: None,
         }
     }
 
@@ -248,7 +279,7 @@ impl<'a> Places<'a> {
     }
 
     /// Where the target is in no folder of the workspace.
-    async fn outside(&self, deps: &RunnerDeps, path: &AbsPath, real: &AbsPath) -> Option<Need> {
+    pub(super) async fn outside(&self, deps: &RunnerDeps, path: &AbsPath, real: &AbsPath) -> Option<Need> {
         if self.folders[..self.inside].iter().any(|(_, folder)| real.starts_with(folder)) {
             return None;
         }
@@ -268,8 +299,15 @@ impl<'a> Places<'a> {
             values: vec![value],
             what: format!("reach outside of the workspace into {shown}{link}"),
             always: Some(format!("everything below {shown}")),
+            part: None,
             subject: Subject::Folder(folder.trim_end_matches('/').to_owned()),
         })
+    }
+
+    /// Of a folder that has a name of its own.
+    pub(super) fn real(&self, name: &AbsPath) -> AbsPath {
+        let found = self.folders.iter().find(|(known, _)| known == name);
+        found.map_or_else(|| name.clone(), |(_, real)| real.clone())
     }
 
     /// The name under which rules know a real path: that of the folder it is in.

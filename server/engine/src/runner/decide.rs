@@ -1,10 +1,10 @@
-//! What the rules, the grants and the editor say to each need of a call. Asks nobody.
+//! What the rules, the grants, the mode and the editor say to each need of a call. Asks nobody.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use super::RunnerDeps;
 use super::access::{Need, Subject, UNCONFINED};
+use super::command::Line;
 use crate::permission::{self, Decision, Mode, Rule, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,45 +18,102 @@ pub(super) enum Decided {
 
 pub(super) fn decide(deps: &RunnerDeps, need: &Need) -> Decided {
     let decision = by_rules(deps, need);
-    let rule = || match &decision.rule {
-        Some(rule) => format!("rule {rule}"),
-        None => "no rule allows it".to_owned(),
+    let what = &need.what;
+    let asked_by = match (decision.verdict, &decision.rule) {
+        (Verdict::Deny, Some(rule)) => return Decided::Denied(format!("{what}: denied by rule {rule}")),
+        (Verdict::Deny, None) => return Decided::Denied(format!("{what}: denied")),
+        (Verdict::Ask, Some(rule)) => Some(format!("asked by rule {rule}")),
+        (Verdict::Ask, None) => Some("no rule allows it".to_owned()),
+        (Verdict::Allow, _) => reservation(deps, need, &decision),
     };
-    match decision.verdict {
-        Verdict::Deny => Decided::Denied(format!("{}: denied by {}", need.what, rule())),
-        Verdict::Ask => Decided::Asked(format!("{}: {}", need.what, rule())),
-        Verdict::Allow => match reservation(deps, need, &decision) {
-            Some(reservation) => Decided::Asked(format!("{}: {reservation}", need.what)),
-            None => Decided::Allowed,
-        },
+    match asked_by {
+        Some(reason) if decision.is_asked_by_guard() || !is_allowed_as_text(deps, need) => {
+            Decided::Asked(format!("{what}: {reason}"))
+        }
+        Some(_) | None => Decided::Allowed,
     }
 }
 
 fn by_rules(deps: &RunnerDeps, need: &Need) -> Decision {
     let rules = &deps.agent.rules;
-    let by_alias: Cow<'_, [Rule]> = match &need.subject {
-        // Other patterns are relative, and meant for the relative names.
-        Subject::Read | Subject::Edit { .. } => {
-            rules.iter().filter(|rule| is_absolute(&rule.pattern)).cloned().collect()
-        }
-        Subject::Folder(_) | Subject::Command(_) | Subject::Unconfined(_) | Subject::Search | Subject::Session => {
-            rules.into()
-        }
+    let granted = || -> Vec<Rule> {
+        need.values.iter().flat_map(|value| deps.grants.rules_for(&need.permission, value)).collect()
     };
-    let by_alias: Vec<Decision> = need
+    let with_aliases = |rules: &[Rule], speaks: &dyn Fn(&&Rule) -> bool| {
+        let of_alias: Vec<Rule> = rules.iter().filter(speaks).cloned().collect();
+        let grants = granted();
+        let decision = permission::decide(&need.permission, &need.values, rules, &grants);
+        strictest(decision, by_aliases(need, &of_alias, !grants.is_empty()))
+    };
+    match &need.subject {
+        // Patterns that are not absolute are relative, and meant for the relative names.
+        Subject::Read | Subject::Edit { .. } | Subject::Written { .. } => {
+            with_aliases(rules, &|rule| is_absolute(&rule.pattern))
+        }
+        // What is said of every command was said of the command itself.
+        Subject::Command(simple) => {
+            with_aliases(&[rules.as_slice(), &simple.guards].concat(), &|rule| rule.pattern != "*")
+        }
+        Subject::Folder(_) | Subject::Unconfined | Subject::Search | Subject::Session => with_aliases(rules, &|_| true),
+        Subject::Anywhere { .. } => permission::at_worst(&need.permission, rules),
+        Subject::Unclear { guards } => unclear(deps, need, guards),
+    }
+}
+
+/// A rule that the thing meets under a further name: it denies, or asks where nothing was granted; it never allows.
+fn by_aliases(need: &Need, rules: &[Rule], is_granted: bool) -> Option<Decision> {
+    let decisions = need
         .aliases
         .iter()
-        .map(|alias| permission::decide(&need.permission, std::slice::from_ref(alias), &by_alias, &[]))
-        .collect();
-    if let Some(denied) = by_alias.iter().find(|decision| decision.verdict == Verdict::Deny) {
-        return denied.clone();
-    }
-    let grants: Vec<_> = need.values.iter().flat_map(|value| deps.grants.rules_for(&need.permission, value)).collect();
-    let decision = permission::decide(&need.permission, &need.values, rules, &grants);
-    match by_alias.into_iter().find(Decision::is_asked_by_guard) {
-        Some(asked) if decision.verdict == Verdict::Allow => asked,
+        .map(|alias| permission::decide(&need.permission, std::slice::from_ref(alias), rules, &[]))
+        .filter(|decision| decision.rule.is_some());
+    let is_command = matches!(need.subject, Subject::Command(_));
+    decisions
+        .filter(|decision| match decision.verdict {
+            Verdict::Deny => true,
+            Verdict::Ask => decision.is_asked_by_guard() || is_command && !is_granted,
+            Verdict::Allow => false,
+        })
+        .max_by_key(|decision| decision.verdict)
+}
+
+fn strictest(decision: Decision, other: Option<Decision>) -> Decision {
+    match other {
+        Some(other) if other.verdict > decision.verdict => other,
         _ => decision,
     }
+}
+
+/// Only who allows every command, with none excepted, allows what is not understood: it could be any of them.
+fn unclear(deps: &RunnerDeps, need: &Need, guards: &[Rule]) -> Decision {
+    let rules = &deps.agent.rules;
+    let names = [need.values.as_slice(), &need.aliases].concat();
+    let denied = permission::decide(&need.permission, &names, rules, &[]);
+    if denied.verdict == Verdict::Deny {
+        return denied;
+    }
+    if let Some(guard) = guards.first() {
+        return Decision { verdict: Verdict::Ask, rule: Some(guard.clone()) };
+    }
+    let worst = permission::at_worst(&need.permission, rules);
+    // Which value it is makes no difference to an answer for all of them, and no other covers this one.
+    let granted = deps.grants.rules_for(&need.permission, "").into_iter().next();
+    match granted {
+        Some(grant) if worst.verdict != Verdict::Deny => Decision { verdict: Verdict::Allow, rule: Some(grant) },
+        _ => worst,
+    }
+}
+
+/// Whether the user has allowed the whole command line as it stands, by an answer or by a rule without wildcards: what its parts would be asked for was
+/// then answered too.
+fn is_allowed_as_text(deps: &RunnerDeps, need: &Need) -> bool {
+    let Some(part) = &need.part else { return false };
+    let Line { text, .. } = &*part.line;
+    let (permission, value) = part.line.whole();
+    let has_answered = !deps.grants.rules_for(permission, &value).is_empty();
+    let is_exact = |rule: &&Rule| rule.pattern == text.trim() && !rule.pattern.contains(['*', '?']);
+    let rule = deps.agent.rules.iter().rev().filter(|rule| rule.permission == "bash").find(is_exact);
+    has_answered || rule.is_some_and(|rule| rule.verdict == Verdict::Allow && rule.origin.is_users())
 }
 
 /// Whether it is asked each time, whatever the answer was.
@@ -70,32 +127,43 @@ pub(super) fn is_absolute(pattern: &str) -> bool {
 
 /// Why an allowing rule is not enough.
 fn reservation(deps: &RunnerDeps, need: &Need, decision: &Decision) -> Option<String> {
-    match &need.subject {
-        Subject::Read | Subject::Folder(_) | Subject::Search | Subject::Session => None,
+    let is_allowed = decision.is_allowed_by_user();
+    let allows_every_command = || {
+        let rule = permission::catch_all("bash", &deps.agent.rules);
+        rule.is_some_and(|rule| rule.verdict == Verdict::Allow && rule.origin.is_users())
+    };
+    let (is_free, text) = match &need.subject {
+        Subject::Read | Subject::Folder(_) | Subject::Search | Subject::Session => return None,
         Subject::Edit { key, is_plain } => {
             let editor = &deps.connection.editor;
             let is_shown = editor.edits_are_free() && deps.connection.overlay.get(key).is_some();
             let is_free = is_shown || *is_plain && deps.mode() >= Mode::Workspace;
-            let text = "edits that the editor cannot show and take back are asked unless a rule of yours allows them";
-            (!is_free && !decision.is_allowed_by_user()).then(|| text.to_owned())
+            (is_free, "edits that the editor cannot show and take back are asked unless a rule of yours allows them")
+        }
+        Subject::Written { is_plain, is_reserved } => {
+            let is_free = !is_reserved || *is_plain && deps.mode() >= Mode::Workspace || allows_every_command();
+            (is_free, "what a command writes past the editor is asked unless a rule of yours allows its edit")
+        }
+        Subject::Anywhere { is_reserved } => {
+            (!is_reserved || allows_every_command(), "files that its words do not name are asked")
+        }
+        Subject::Command(simple) => {
+            let is_free = simple.free_in.is_some_and(|least| deps.mode() >= least);
+            let text = "commands are asked unless a rule of yours allows them";
+            if let Some(unseen) = simple.unseen.as_ref().filter(|_| !is_free && !is_allowed) {
+                return Some(format!("{text}, and the words of this one do not tell all that runs ({unseen})"));
+            }
+            (is_free, text)
         }
         // A rule for everything was not written with this in mind.
-        Subject::Unconfined(_) if !decision.rule.as_ref().is_some_and(|rule| rule.permission == UNCONFINED) => {
-            Some(format!("that is asked unless a rule of yours for {UNCONFINED} allows it"))
+        Subject::Unconfined => {
+            let is_named = decision.rule.as_ref().is_some_and(|rule| rule.permission == UNCONFINED);
+            let text = format!("that is asked unless a rule of yours for {UNCONFINED} allows it");
+            return (!is_named || !is_allowed).then_some(text);
         }
-        Subject::Command(text) | Subject::Unconfined(text) => {
-            if !decision.is_allowed_by_user() {
-                return Some("commands are asked unless a rule of yours allows them".to_owned());
-            }
-            let rule = decision.rule.as_ref()?;
-            let is_whole = rule.pattern == "*" || rule.pattern == *text;
-            (!is_whole && !is_simple(text))
-                .then(|| format!("rule {rule} covers single commands, and this text may hold several"))
+        Subject::Unclear { .. } => {
+            (false, "what is not understood is asked unless a rule of yours allows every command")
         }
-    }
-}
-
-/// One command without anything that could start another: what a pattern like `git *` speaks of.
-fn is_simple(command: &str) -> bool {
-    !command.contains(|c: char| ";|&<>$`(){}!\n\r\\".contains(c) || c.is_control())
+    };
+    (!is_free && !is_allowed).then(|| text.to_owned())
 }

@@ -19,6 +19,8 @@ pub struct Grants {
 pub(super) enum Grant {
     /// This value of the permission and no other; characters that are wildcards in rules are none here.
     Exact { permission: String, value: String },
+    /// A command with whatever arguments follow: `git log` and `git log -p`, not `git logx`.
+    Prefix { permission: String, command: String },
     /// All values below a folder, written without a slash at its end.
     Under { permission: String, folder: String },
     /// Every value.
@@ -54,6 +56,10 @@ impl Grants {
             Grant::Exact { permission: of, value: granted } => of == permission && granted == value,
             Grant::Under { permission: of, folder } => {
                 of == permission && value.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            }
+            Grant::Prefix { permission: of, command } => {
+                let rest = value.strip_prefix(command.as_str());
+                of == permission && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
             }
             Grant::All { permission: of } => of == permission,
         });

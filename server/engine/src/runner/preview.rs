@@ -7,9 +7,11 @@ use copydesk_workspace::edit::EditSet;
 use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 
+use super::access::Need;
+use super::command::Part;
 use crate::escape::{self, escaped_line};
 use crate::message::FileDiff;
-use crate::ports::Preview;
+use crate::ports::{AskedPart, Preview};
 
 /// The tool's own preview, else the paths that are touched with their targets.
 pub(super) fn shown(preview: &Preview, paths: &[(AbsPath, AbsPath)]) -> Preview {
@@ -23,6 +25,36 @@ pub(super) fn shown(preview: &Preview, paths: &[(AbsPath, AbsPath)]) -> Preview 
         }
         Preview::Edit(_) | Preview::Command { .. } | Preview::Access(_) => preview.clone(),
     }
+}
+
+/// With the parts of a command that are asked (C59).
+pub(super) fn with_marks(preview: &Preview, needs: &[(Need, String)]) -> Preview {
+    let mut preview = preview.clone();
+    if let Preview::Command { asked, .. } = &mut preview {
+        let mut parts: Vec<(&Part, Vec<&str>)> = Vec::new();
+        for (need, reason) in needs {
+            let Some(part) = &need.part else { continue };
+            match parts.iter_mut().find(|(known, _)| known.span == part.span) {
+                Some((_, reasons)) => reasons.push(reason),
+                None => parts.push((part, vec![reason])),
+            }
+        }
+        *asked = parts.into_iter().filter_map(|(part, reasons)| marked(part, &reasons.join("; "))).collect();
+    }
+    preview
+}
+
+/// Escapes stand for one character each, so that a piece of the text is shown as the piece alone would be.
+fn marked(part: &Part, reason: &str) -> Option<AskedPart> {
+    let text = part.line.text.get(part.span.clone())?;
+    let before = escape::escaped(part.line.text.get(..part.span.start)?);
+    let shown = escape::escaped(text);
+    Some(AskedPart {
+        span: before.len()..before.len() + shown.len(),
+        line: before.matches('\n').count() + 1,
+        text: shown,
+        reason: reason.to_owned(),
+    })
 }
 
 /// What a diff would not show: invisible characters that an edit brings into a file, for the user (R8.4).

@@ -61,6 +61,7 @@ async fn r8_5_commands_run_in_the_sandbox_where_there_is_one() {
     assert!(held.unreadable.contains(&path("/home/user/.ssh")));
     let plan = trusting().agent("plan");
     plan.shell.enforce();
+    plan.client.answer_all(OptionKind::AllowOnce);
     plan.done("bash", command("make")).await;
     assert_eq!(policy(&plan).unwrap().writable, []);
     let mut off = trusting();

@@ -62,3 +62,46 @@ async fn r19_3_no_key_reaches_a_command() {
     editor.finish().await;
     model.finish();
 }
+
+#[tokio::test]
+async fn c53_r9_2_rules_for_single_commands_hold_inside_longer_texts() {
+    let rules = json!({ "permission": { "bash": { "git log *": "allow", "echo *": "allow", "rm *": "deny" } } });
+    let commands =
+        ["A=1 echo one 2>&1 | echo two", "echo a && rm kept.txt", "echo \"$(rm kept.txt)\"", "bash -c 'rm kept.txt'"];
+    let mut replies: Vec<Reply> = commands.iter().map(|command| bash(command)).collect();
+    replies.push(Reply::text("done"));
+    let (model, editor, session) = start_with(replies, json!({}), rules).await;
+    let kept = editor.home().workspace().join("kept.txt");
+    std::fs::write(&kept, "x").unwrap();
+    // Nothing is asked: an ask would go without an answer.
+    assert_eq!(say(&editor, &session, "go").await, "end_turn");
+    let results = last_results(&model);
+    assert_holds(&results[0], "two");
+    for denied in &results[1..] {
+        assert_holds(denied, "`rm kept.txt`: denied by rule bash \"rm *\"");
+    }
+    assert!(kept.exists());
+    editor.finish().await;
+    model.finish();
+}
+
+#[tokio::test]
+async fn c59_the_ask_marks_the_part_that_made_it_a_question() {
+    let rules = json!({ "permission": { "bash": { "echo *": "allow", "git push *": "ask" } } });
+    let script = [bash("echo one && git push --dry-run \u{202e}x; echo two"), Reply::text("done")];
+    let (model, editor, session) = start_with(script, json!({}), rules).await;
+    let prompt = editor.prompt(&session, "go");
+    let (id, params) = editor.await_request("session/request_permission").await;
+    let command = &params["_meta"]["copydesk"]["command"];
+    assert_eq!(command["shown"], "echo one && git push --dry-run \\u{202e}x; echo two");
+    assert_eq!(command["asked"].as_array().unwrap().len(), 1);
+    let part = &command["asked"][0];
+    assert_eq!((part["start"].as_u64(), part["line"].as_u64()), (Some(12), Some(1)));
+    assert_eq!(part["text"], "git push --dry-run \\u{202e}x");
+    assert_holds(part["reason"].as_str().unwrap(), "asked by rule bash \"git push *\": ask");
+    assert_holds(&params["toolCall"]["content"].to_string(), "Asked because of");
+    editor.respond(&id, selected(&params, "reject_once"));
+    assert_eq!(stop_reason(&editor, prompt).await, "end_turn");
+    editor.finish().await;
+    model.finish();
+}

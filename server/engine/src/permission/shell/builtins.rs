@@ -5,9 +5,9 @@ use copydesk_workspace::path::AbsPath;
 use super::command::{Call, Input, folders, lost, unseen};
 use super::expansion::{Expanded, Scope};
 use super::options::{Arg, Order, Spec};
-use super::syntax::Word;
+use super::syntax::{Span, Word};
 use super::walk::{Ends, Walk};
-use super::{Effect, FileAccess, programs, variables};
+use super::{Effect, FileAccess, FileUse, Place, programs, variables};
 
 /// Whether what follows `words` may be assignments.
 pub(super) fn declares(words: &[Word]) -> bool {
@@ -124,7 +124,11 @@ impl Walk {
     fn change_folder(&mut self, name: &str, call: &Call, scope: &Scope) -> Ends {
         let lost = || Ends::same(Scope { folders: None, moved: true, ..scope.clone() });
         let parsed = Spec { short: "LPe@", long: &[] }.parse(call.words(), Order::OptionsFirst);
+        let entered =
+            |span: &Span, place| FileUse { span: span.clone(), by: name.to_owned(), access: FileAccess::Read, place };
         if !parsed.understood || parsed.has(&["P", "@"]) || parsed.operands.len() > 1 {
+            let words = call.words().iter().filter(|arg| !arg.raw.starts_with('-'));
+            self.found.files.extend(words.map(|arg| entered(&arg.span, Place::Unknown(arg.raw.clone()))));
             return lost();
         }
         let target: Option<Vec<AbsPath>> = match parsed.operands.first() {
@@ -137,6 +141,12 @@ impl Walk {
             }
             None => None,
         };
+        let (span, word) = parsed.operands.first().map_or((&call.span, name), |arg| (&arg.span, arg.raw.as_str()));
+        let places = match &target {
+            Some(folders) => folders.iter().cloned().map(Place::File).collect(),
+            None => vec![Place::Unknown(word.to_owned())],
+        };
+        self.found.files.extend(places.into_iter().map(|place| entered(span, place)));
         match target {
             Some(folders) => {
                 let moved = Scope { folders: Some(folders), moved: true, ..scope.clone() };

@@ -159,7 +159,15 @@ fn losses(name: &str, words: &[Arg]) -> Option<&'static str> {
         words.iter().take_while(|arg| arg.text.as_deref() != Some("--")).any(|arg| has_letter(arg, letter))
     };
     let forced = short('f') || long("--force", 3);
-    let computed = words.iter().any(|arg| arg.text.is_none() && arg.may_be_option());
+    // What stands behind it is a text, whatever it begins with.
+    let takes_text = |arg: Option<&Arg>| {
+        name == "commit"
+            && arg.and_then(|arg| arg.text.as_deref()).is_some_and(|text| matches!(text, "-m" | "-am" | "--message"))
+    };
+    let computed = words.iter().enumerate().any(|(at, arg)| {
+        let before = at.checked_sub(1).and_then(|before| words.get(before));
+        arg.text.is_none() && arg.may_be_option() && !takes_text(before)
+    });
     let first = words.iter().find(|arg| !starts(arg, "-")).and_then(|arg| arg.text.as_deref());
     let lost = match name {
         "reset" => (long("--hard", 3) || long("--merge", 3) || long("--keep", 3)).then_some(TRACKED),

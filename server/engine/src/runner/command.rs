@@ -1,0 +1,364 @@
+//! What a command line needs, part by part: each simple command, each file that it touches, and what is not understood (R8.1–R8.3). Looks at the disk for
+//! links, globs and folders; decides nothing.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use copydesk_workspace::disk::{DiskError, FileKind};
+use copydesk_workspace::path::AbsPath;
+
+use super::RunnerDeps;
+use super::access::{Need, Places, Subject};
+use super::decide::{Decided, decide, is_absolute};
+use super::expand::{self, Expanded};
+use crate::escape::escaped_line;
+use crate::permission::shell::{self, Analysis, FileAccess, FileUse, Place, SimpleCommand, Surroundings, Unknown};
+use crate::permission::{Mode, Rule, RulesFor, Verdict, path_pattern};
+
+/// The permission that an answer to a whole text is kept under: it holds for this text in this folder, whatever its parts are.
+const WHOLE: &str = "bash_text";
+/// What bash calls a redirect in `FileUse::by`.
+const REDIRECT: &str = "redirect";
+/// They make a folder the working folder, and open nothing in it.
+const ENTERING: [&str; 2] = ["cd", "pushd"];
+/// They read no file of a folder that they are given: they list its entries, or refuse it.
+const FLAT: [&str; 21] = [
+    "ls", "dir", "vdir", "stat", "du", "tree", "find", "cat", "head", "tail", "wc", "nl", "tac", "sort", "uniq", "cut",
+    "sed", "awk", "less", "more", "file",
+];
+/// They put something into a folder, or make it, and change nothing else of what it holds.
+const FILLING: [&str; 6] = ["cp", "ln", "install", "mkdir", "rmdir", "touch"];
+/// They end what nothing can bring back, though they are plain work on files.
+const DESTRUCTIVE: [&str; 6] = ["rm", "rmdir", "unlink", "shred", "truncate", "dd"];
+
+/// Characters of a part that a reason repeats.
+const QUOTED: usize = 200;
+
+/// A part of a command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) line: Arc<Line>,
+    /// Bytes of the text.
+    pub(super) span: Range<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) text: String,
+    pub(super) folder: AbsPath,
+}
+
+/// How a simple command is judged beside the rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Simple {
+    /// The least free mode in which it needs no rule; `None`: always one.
+    pub(super) free_in: Option<Mode>,
+    /// Why its words do not tell all that runs.
+    pub(super) unseen: Option<String>,
+    /// What guards say of it.
+    pub(super) guards: Vec<Rule>,
+    /// With what arguments come: `git log`.
+    pub(super) prefix: Option<String>,
+}
+
+/// What the sandbox must leave open for what was asked or allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Reach {
+    pub(super) network: bool,
+    /// Outside of the workspace.
+    pub(super) writable: Vec<AbsPath>,
+}
+
+impl Line {
+    /// The name under which answers to the whole text are kept.
+    pub(super) fn whole(&self) -> (&'static str, String) {
+        (WHOLE, format!("{} (in {})", self.text, self.folder))
+    }
+}
+
+pub(super) async fn needs(
+    deps: &RunnerDeps,
+    places: &Places<'_>,
+    text: String,
+    folder: AbsPath,
+) -> Result<(Vec<Need>, Reach), DiskError> {
+    let home = deps.ports.environment.folders().home;
+    let analysis = shell::analyse(&text, Surroundings { folder: &folder, home: &home });
+    let real = deps.ports.files.real_path(folder.clone()).await?;
+    let mut gathered = Gathered {
+        deps,
+        places,
+        line: Arc::new(Line { text, folder: folder.clone() }),
+        needs: Vec::new(),
+        reach: Reach::default(),
+        all_inside: true,
+    };
+    let outside = places.outside(deps, &folder, &real).await;
+    if outside.is_some() {
+        gathered.reach.writable.push(real);
+        gathered.all_inside = false;
+    }
+    gathered.needs.extend(outside);
+    for file in &analysis.files {
+        gathered.file(file, &analysis).await;
+    }
+    for command in &analysis.commands {
+        gathered.command(command);
+    }
+    for unknown in &analysis.unknown {
+        gathered.unknown(unknown);
+    }
+    if analysis.commands.is_empty() && analysis.unknown.is_empty() {
+        let span = 0..gathered.line.text.len();
+        gathered.unknown(&Unknown { span, reason: "no command was found in it".to_owned() });
+    }
+    let Gathered { mut needs, mut reach, .. } = gathered;
+    reach.network = analysis.commands.iter().any(|command| command.effect.network);
+    // In the order in which the user reads them.
+    needs.sort_by_key(|need| need.part.as_ref().map_or(0, |part| part.span.start));
+    Ok((needs, reach))
+}
+
+struct Gathered<'a> {
+    deps: &'a RunnerDeps,
+    places: &'a Places<'a>,
+    line: Arc<Line>,
+    needs: Vec<Need>,
+    reach: Reach,
+    /// All files that the text names are known, and in the workspace.
+    all_inside: bool,
+}
+
+impl Gathered<'_> {
+    fn command(&mut self, command: &SimpleCommand) {
+        let SimpleCommand { span, pattern, aliases, prefix, effect } = command;
+        let guards = self.deps.config.guards.of_command(&self.deps.agent.name, command);
+        let shown = quoted(pattern);
+        let what = match effect.loses {
+            Some(lost) => format!("{shown} (what would be lost: {lost})"),
+            None => shown,
+        };
+        let prefix = prefix.as_deref().and_then(|prefix| Some(prefix.strip_suffix(" *")?.to_owned()));
+        let is_all = self.line.text.trim() == pattern;
+        let always = match &prefix {
+            _ if !guards.is_empty() => None,
+            Some(prefix) => Some(escaped_line(&format!("{prefix} *"))),
+            None if is_all => Some("this exact command".to_owned()),
+            None => Some(format!("exactly `{}`", escaped_line(pattern))),
+        };
+        let free_in = self.free_in(command);
+        self.needs.push(Need {
+            permission: "bash".to_owned(),
+            values: vec![pattern.clone()],
+            aliases: aliases.clone(),
+            subject: Subject::Command(Box::new(Simple { free_in, unseen: effect.runs_unseen.clone(), guards, prefix })),
+            what,
+            always,
+            part: Some(self.part(span)),
+        });
+    }
+
+    fn free_in(&self, command: &SimpleCommand) -> Option<Mode> {
+        let effect = &command.effect;
+        let program = command.pattern.split(' ').next().unwrap_or_default();
+        let is_work = effect.is_file_work && effect.runs_unseen.is_none() && !DESTRUCTIVE.contains(&program);
+        match effect {
+            effect if effect.loses.is_some() || effect.network => None,
+            effect if effect.reads_only => Some(Mode::Ask),
+            _ if is_work && self.all_inside => Some(Mode::Workspace),
+            _ => Some(Mode::Auto),
+        }
+    }
+
+    fn unknown(&mut self, unknown: &Unknown) {
+        let span = &unknown.span;
+        let text = self.line.text.get(span.clone()).unwrap_or(&self.line.text).trim();
+        let guards = self.deps.config.guards.of_unknown(&self.deps.agent.name, text);
+        let reason = &unknown.reason;
+        let always = guards.is_empty().then(|| "this exact command".to_owned());
+        self.needs.push(Need {
+            permission: "bash".to_owned(),
+            values: vec![self.line.text.trim().to_owned()],
+            aliases: vec![text.to_owned()],
+            what: format!("{}, of which not all is understood ({reason})", quoted(text)),
+            subject: Subject::Unclear { guards },
+            always,
+            part: Some(self.part(span)),
+        });
+    }
+
+    async fn file(&mut self, file: &FileUse, analysis: &Analysis) {
+        let (base, pattern) = match &file.place {
+            Place::File(path) if path.as_path() == Path::new("/dev/null") => return,
+            Place::File(path) => return self.known(file, path, analysis).await,
+            Place::Unknown(word) => return self.anywhere(file, &format!("{}, which may be any file", quoted(word))),
+            Place::Glob { base, pattern } => (base, pattern),
+        };
+        let shown = quoted(pattern);
+        if changes_globs(&self.line.text) {
+            return self.anywhere(file, &format!("{shown}, whose meaning the command itself changes"));
+        }
+        match expand::glob(&self.deps.ports.files, base, pattern).await {
+            // Bash takes a pattern without a match for a name.
+            Expanded::All(paths) if paths.is_empty() => self.known(file, &base.join(pattern), analysis).await,
+            Expanded::All(paths) => {
+                for path in paths {
+                    self.known(file, &path, analysis).await;
+                }
+            }
+            Expanded::TooMany => self.anywhere(file, &format!("{shown}, which are more files than are looked at")),
+            Expanded::NotUnderstood => self.anywhere(file, &format!("{shown}, a pattern that is not understood")),
+        }
+    }
+
+    async fn known(&mut self, file: &FileUse, path: &AbsPath, analysis: &Analysis) {
+        let files = &self.deps.ports.files;
+        let Ok(real) = files.real_path(path.clone()).await else {
+            return self.anywhere(file, &format!("{}, which cannot be looked up", quoted(&path.to_string())));
+        };
+        let kind = files.stat(real.clone()).await.ok().map(|stat| stat.kind);
+        if let Some(outside) = self.places.outside(self.deps, path, &real).await {
+            self.all_inside = false;
+            if file.access == FileAccess::Write || ENTERING.contains(&file.by.as_str()) {
+                let folder = if kind.is_none() { real.parent() } else { None };
+                let open = folder.unwrap_or_else(|| real.clone());
+                if !self.reach.writable.contains(&open) {
+                    self.reach.writable.push(open);
+                }
+            }
+            self.push(file, outside);
+        }
+        let program = file.by.as_str();
+        if ENTERING.contains(&program) {
+            return;
+        }
+        self.judge(file, path, &real);
+        match file.access {
+            _ if kind != Some(FileKind::Directory) => {}
+            FileAccess::Read if FLAT.contains(&program) => {}
+            FileAccess::Write if FILLING.contains(&program) => self.filled(file, path, &real, analysis),
+            FileAccess::Read | FileAccess::Write => self.below(file, path, &real).await,
+        }
+    }
+
+    /// What comes into a folder has the names of what is copied.
+    fn filled(&mut self, file: &FileUse, path: &AbsPath, real: &AbsPath, analysis: &Analysis) {
+        for source in analysis.files.iter().filter(|source| source.by == file.by && source.span != file.span) {
+            if let Place::File(source) = &source.place
+                && let Some(name) = source.as_path().file_name()
+            {
+                self.judge(file, &path.join(name), &real.join(name));
+            }
+        }
+    }
+
+    /// What a folder holds: only that is told which is not simply allowed.
+    async fn below(&mut self, file: &FileUse, path: &AbsPath, real: &AbsPath) {
+        let Expanded::All(found) = expand::below(&self.deps.ports.files, real).await else {
+            let shown = quoted(&path.to_string());
+            return self.anywhere_of(file, &format!("{shown}, with more files than are looked at"), permission(file));
+        };
+        let rules = &self.deps.agent.rules;
+        let read = RulesFor::new("read", rules);
+        let has_absolute = rules.iter().any(|rule| is_absolute(&rule.pattern));
+        let is_open = |path: &AbsPath| read.decide(&path_pattern(path, &self.deps.facts.worktree)).0 == Verdict::Allow;
+        for (rest, is_link) in found {
+            let (given, named) = (path.join(&rest), self.places.named(&real.join(&rest)));
+            if file.access == FileAccess::Read && !is_link && !has_absolute && is_open(&given) && is_open(&named) {
+                continue;
+            }
+            let target = if is_link {
+                self.deps.ports.files.real_path(given.clone()).await.ok()
+            } else {
+                Some(real.join(&rest))
+            };
+            let known = self.needs.len();
+            self.judge(file, &given, &target.unwrap_or_else(|| given.clone()));
+            if self.needs[known..].iter().all(|need| decide(self.deps, need) == Decided::Allowed) {
+                self.needs.truncate(known);
+            }
+        }
+    }
+
+    fn judge(&mut self, file: &FileUse, path: &AbsPath, real: &AbsPath) {
+        let mut need = self.places.file(permission(file), path, real);
+        if let Subject::Edit { is_plain, .. } = need.subject {
+            let is_outside = !self.places.inside().iter().any(|folder| real.starts_with(folder));
+            // Into the session's own folder for such things.
+            let is_temporary = real.starts_with(&self.places.real(&self.deps.facts.temp));
+            need.subject = Subject::Written {
+                is_plain,
+                is_reserved: if is_outside {
+                    file.by == REDIRECT && !is_temporary
+                } else {
+                    file.by == REDIRECT || !is_plain
+                },
+            };
+        }
+        self.push(file, need);
+    }
+
+    fn anywhere(&mut self, file: &FileUse, what: &str) {
+        self.all_inside = false;
+        if !ENTERING.contains(&file.by.as_str()) {
+            self.anywhere_of(file, what, permission(file));
+        }
+        self.anywhere_of(file, what, "external_directory");
+    }
+
+    fn anywhere_of(&mut self, file: &FileUse, what: &str, permission: &str) {
+        let does = match permission {
+            "external_directory" => "reach outside of the workspace by",
+            permission => permission,
+        };
+        let need = Need {
+            permission: permission.to_owned(),
+            values: Vec::new(),
+            aliases: Vec::new(),
+            subject: Subject::Anywhere { is_reserved: file.access == FileAccess::Write && file.by == REDIRECT },
+            what: format!("{does} {what}"),
+            always: Some("this exact command".to_owned()),
+            part: None,
+        };
+        self.push(file, need);
+    }
+
+    fn push(&mut self, file: &FileUse, need: Need) {
+        let by = if file.by == REDIRECT { "a redirect".to_owned() } else { quoted(&file.by) };
+        let what = format!("{} (by {by})", need.what);
+        let need = Need { what, part: Some(self.part(&file.span)), ..need };
+        if !self.needs.contains(&need) {
+            self.needs.push(need);
+        }
+    }
+
+    fn part(&self, span: &Range<usize>) -> Part {
+        Part { line: Arc::clone(&self.line), span: span.clone() }
+    }
+}
+
+fn permission(file: &FileUse) -> &'static str {
+    match file.access {
+        FileAccess::Read => "read",
+        FileAccess::Write => "edit",
+    }
+}
+
+/// Options of bash by which a pattern means more files than it seems.
+fn changes_globs(text: &str) -> bool {
+    ["shopt", "glob", "GLOB"].iter().any(|word| text.contains(word))
+}
+
+/// In one line; of a long text its beginning, since the ask shows all of it.
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("`{} \u{2026}`", escaped_line(&text[..end])),
+        None => format!("`{}`", escaped_line(text)),
+    }
+}
+
+#[cfg(test)]
+#[path = "command_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod tests;
