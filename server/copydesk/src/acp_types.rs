@@ -1,8 +1,12 @@
 //! Values of the engine to ACP's types and back: pure functions, one meaning a place.
 
 use agent_client_protocol_schema::v1 as acp;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::prelude::BASE64_STANDARD;
+use base64::{Engine as _, alphabet};
 use copydesk_engine::engine::{Lives, SessionSummary};
 use copydesk_engine::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
+use copydesk_engine::image::{Image, Prompt};
 use copydesk_engine::message::{FileDiff, PromptPart, Todo, ToolStatus, TurnEnd};
 use copydesk_engine::ports::{Ask, AskOutcome, AskedPart, Elsewhere, OptionKind, Preview};
 use copydesk_engine::session::Choices;
@@ -16,13 +20,22 @@ pub const MODEL_OPTION: &str = "model";
 /// The value of the option while none is chosen: ACP wants one that is among those offered.
 const NO_MODEL: &str = "none";
 
-/// The update that tells `event`; `None` where ACP has no word for it, or nothing changed that it could tell.
-pub fn update(event: SessionEvent) -> Option<acp::SessionUpdate> {
-    Some(match event {
-        SessionEvent::User { message, parts } => {
-            let text = parts.iter().map(part_text).collect::<Vec<_>>().join("\n\n");
-            acp::SessionUpdate::UserMessageChunk(chunk(message.as_str(), text))
+/// The updates that tell `event`, in order: several for a prompt with images, none where ACP has no word for it or nothing changed that it could tell.
+pub fn updates(event: SessionEvent) -> Vec<acp::SessionUpdate> {
+    match event {
+        SessionEvent::User { message, prompt } => {
+            let chunk = |block| {
+                let chunk = acp::ContentChunk::new(block).message_id(acp::MessageId::new(message.to_string()));
+                acp::SessionUpdate::UserMessageChunk(chunk)
+            };
+            blocks(&prompt).into_iter().map(chunk).collect()
         }
+        event => update(event).into_iter().collect(),
+    }
+}
+
+fn update(event: SessionEvent) -> Option<acp::SessionUpdate> {
+    Some(match event {
         SessionEvent::Text { message, delta } => acp::SessionUpdate::AgentMessageChunk(chunk(message.as_str(), delta)),
         SessionEvent::Reasoning { message, delta } => {
             acp::SessionUpdate::AgentThoughtChunk(chunk(message.as_str(), delta))
@@ -63,8 +76,8 @@ pub fn update(event: SessionEvent) -> Option<acp::SessionUpdate> {
             let meta = acp::Meta::from_iter([("copydesk".to_owned(), json!({ "retry": retry }))]);
             acp::SessionUpdate::SessionInfoUpdate(acp::SessionInfoUpdate::new().meta(meta))
         }
-        // Told by `chosen`, with all that can be chosen.
-        SessionEvent::Chosen { .. } | SessionEvent::Notice { .. } => return None,
+        // Told by `updates`; by `chosen`, with all that can be chosen; by `notice`.
+        SessionEvent::User { .. } | SessionEvent::Chosen { .. } | SessionEvent::Notice { .. } => return None,
     })
 }
 
@@ -185,28 +198,46 @@ pub fn lives(lives: Lives) -> Option<acp::Meta> {
 }
 
 /// Blocks that the agent did not offer to take are refused by name, and a prompt that says nothing as well: no model would be told what to do.
-pub fn prompt(blocks: Vec<acp::ContentBlock>) -> Result<Vec<PromptPart>, String> {
-    let parts = blocks
-        .into_iter()
-        .map(|block| match block {
-            acp::ContentBlock::Text(text) => Ok(PromptPart::Text { text: text.text }),
-            acp::ContentBlock::ResourceLink(link) => Ok(PromptPart::Link { uri: link.uri, name: link.name }),
+pub fn prompt(blocks: Vec<acp::ContentBlock>) -> Result<Prompt, String> {
+    let mut prompt = Prompt::default();
+    for block in blocks {
+        match block {
+            acp::ContentBlock::Text(text) => prompt.push(PromptPart::Text { text: text.text }),
+            acp::ContentBlock::ResourceLink(link) => prompt.push(PromptPart::Link { uri: link.uri, name: link.name }),
+            acp::ContentBlock::Image(image) => {
+                prompt.push_image(decoded(&image.data, image.uri.as_deref())?, image.uri);
+            }
             acp::ContentBlock::Resource(resource) => match resource.resource {
                 acp::EmbeddedResourceResource::TextResourceContents(text) => {
-                    Ok(PromptPart::Resource { uri: text.uri, text: text.text })
+                    prompt.push(PromptPart::Resource { uri: text.uri, text: text.text });
                 }
-                _ => Err("binary resources are not supported in prompts".to_owned()),
+                acp::EmbeddedResourceResource::BlobResourceContents(blob) => {
+                    prompt.push_image(decoded(&blob.blob, Some(&blob.uri))?, Some(blob.uri));
+                }
+                _ => return Err("this kind of resource is not supported in prompts".to_owned()),
             },
-            acp::ContentBlock::Image(_) => Err("images are not supported in prompts".to_owned()),
-            acp::ContentBlock::Audio(_) => Err("audio is not supported in prompts".to_owned()),
-            _ => Err("this kind of content is not supported in prompts".to_owned()),
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    let says_nothing = |part: &PromptPart| matches!(part, PromptPart::Text { text } if text.trim().is_empty());
-    if parts.iter().all(says_nothing) {
+            acp::ContentBlock::Audio(_) => return Err("audio is not supported in prompts".to_owned()),
+            _ => return Err("this kind of content is not supported in prompts".to_owned()),
+        }
+    }
+    if prompt.says_nothing() {
         return Err("the prompt is empty".to_owned());
     }
-    Ok(parts)
+    Ok(prompt)
+}
+
+/// Some encoders break the lines of base64, or leave its padding out.
+fn decoded(base64: &str, uri: Option<&str>) -> Result<Image, String> {
+    let name = uri.map(|uri| format!(" {uri}")).unwrap_or_default();
+    let lenient = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let engine = GeneralPurpose::new(&alphabet::STANDARD, lenient);
+    let bytes = if base64.contains(|c: char| c.is_ascii_whitespace()) {
+        engine.decode(base64.split_ascii_whitespace().collect::<String>())
+    } else {
+        engine.decode(base64)
+    };
+    let bytes = bytes.map_err(|error| format!("the data of the image{name} are no base64: {error}"))?;
+    Image::new(bytes).map_err(|error| format!("the image{name} of the prompt cannot be sent: {error}"))
 }
 
 /// A failed turn is an error of the prompt; its text is the user's.
@@ -268,12 +299,47 @@ fn chunk(message: &str, text: String) -> acp::ContentChunk {
     acp::ContentChunk::new(acp::ContentBlock::from(text)).message_id(acp::MessageId::new(message.to_owned()))
 }
 
-fn part_text(part: &PromptPart) -> String {
-    match part {
+/// The prompt as a client is shown it again: text that stands together is one block.
+fn blocks(prompt: &Prompt) -> Vec<acp::ContentBlock> {
+    let mut blocks = Vec::new();
+    let mut texts = Vec::new();
+    for part in prompt.parts() {
+        match shown(prompt, part) {
+            Shown::Text(text) => texts.push(text),
+            Shown::Image(image) => {
+                blocks.extend(joined(&mut texts));
+                blocks.push(acp::ContentBlock::Image(image));
+            }
+        }
+    }
+    blocks.extend(joined(&mut texts));
+    blocks
+}
+
+enum Shown {
+    Text(String),
+    Image(acp::ImageContent),
+}
+
+fn shown(prompt: &Prompt, part: &PromptPart) -> Shown {
+    Shown::Text(match part {
         PromptPart::Text { text } => text.clone(),
         PromptPart::Link { uri, name } => format!("[{name}]({uri})"),
         PromptPart::Resource { uri, text } => format!("{uri}\n\n{text}"),
-    }
+        PromptPart::Image { hash, uri, .. } => match prompt.image(*hash) {
+            Some(image) => {
+                let data = BASE64_STANDARD.encode(image.bytes());
+                return Shown::Image(acp::ImageContent::new(data, image.kind().mime()).uri(uri.clone()));
+            }
+            None => {
+                format!("[an image that is lost{}]", uri.as_ref().map(|uri| format!(": {uri}")).unwrap_or_default())
+            }
+        },
+    })
+}
+
+fn joined(texts: &mut Vec<String>) -> Option<acp::ContentBlock> {
+    (!texts.is_empty()).then(|| acp::ContentBlock::from(std::mem::take(texts).join("\n\n")))
 }
 
 fn kind(kind: ToolKind) -> acp::ToolKind {

@@ -114,15 +114,61 @@ fn a_prompt_with_what_was_not_offered_is_refused_by_name() {
         { "type": "resource", "resource": { "uri": "file:///w/a.rs", "text": "fn a() {}" } },
     ]));
     assert_eq!(
-        parts.unwrap(),
+        parts.unwrap().parts(),
         [
             PromptPart::Text { text: "look".to_owned() },
             PromptPart::Link { uri: "file:///w/a.rs".to_owned(), name: "a.rs".to_owned() },
             PromptPart::Resource { uri: "file:///w/a.rs".to_owned(), text: "fn a() {}".to_owned() },
         ]
     );
-    let refused = blocks(json!([{ "type": "image", "data": "AA==", "mimeType": "image/png" }]));
-    assert_eq!(refused.unwrap_err(), "images are not supported in prompts");
+    for (block, reason) in [
+        (json!({ "type": "audio", "data": "AA==", "mimeType": "audio/wav" }), "audio is not supported in prompts"),
+        (json!({ "type": "image", "data": "AA==", "mimeType": "image/png" }), "no PNG, JPEG, GIF or WebP"),
+        (json!({ "type": "image", "data": "A!==", "mimeType": "image/png" }), "no base64"),
+        (json!({ "type": "image", "data": "", "mimeType": "image/png", "uri": "file:///w/a.png" }), "file:///w/a.png"),
+        (
+            json!({ "type": "resource", "resource": { "uri": "file:///w/a.zip", "blob": "UEsDBA==" } }),
+            "file:///w/a.zip",
+        ),
+        (json!({ "type": "text", "text": " " }), "the prompt is empty"),
+    ] {
+        let refused = blocks(json!([block])).unwrap_err();
+        assert!(refused.contains(reason), "{refused}");
+    }
+}
+
+#[test]
+fn images_come_in_by_their_bytes_and_are_shown_again_between_the_texts() {
+    let data = BASE64_STANDARD.encode(png(2, 3).bytes());
+    let broken = format!("{}\r\n{}", &data[..7], &data[7..]).trim_end_matches('=').to_owned();
+    let blocks: Vec<acp::ContentBlock> = serde_json::from_value(json!([
+        { "type": "text", "text": "These" },
+        { "type": "text", "text": "two:" },
+        // What it is said to be is not what it is.
+        { "type": "image", "data": broken, "mimeType": "image/jpeg" },
+        { "type": "resource", "resource": { "uri": "file:///w/a.png", "blob": data, "mimeType": "image/png" } },
+        { "type": "text", "text": "What are they?" },
+    ]))
+    .unwrap();
+    let prompt = prompt(blocks).unwrap();
+    assert_eq!(prompt.images(), [png(2, 3)]);
+    let event = |prompt| SessionEvent::User { message: copydesk_engine::ids::MessageId::new("msg_1"), prompt };
+    let told = |updates: Vec<acp::SessionUpdate>| -> Vec<Value> {
+        let content = |update: &acp::SessionUpdate| serde_json::to_value(update).unwrap()["content"].take();
+        updates.iter().map(content).collect()
+    };
+    let parts = prompt.parts().to_vec();
+    assert_eq!(
+        told(updates(event(prompt))),
+        [
+            json!({ "type": "text", "text": "These\n\ntwo:" }),
+            json!({ "type": "image", "data": data, "mimeType": "image/png" }),
+            json!({ "type": "image", "data": data, "mimeType": "image/png", "uri": "file:///w/a.png" }),
+            json!({ "type": "text", "text": "What are they?" }),
+        ]
+    );
+    let lost = told(updates(event(Prompt::from(parts))));
+    assert!(lost.len() == 1 && lost[0]["text"].as_str().unwrap().contains("lost: file:///w/a.png"), "{lost:?}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub fn describe() -> AgentDescription {
         .additional_directories(acp::SessionAdditionalDirectoriesCapabilities::new());
     let capabilities = acp::AgentCapabilities::new()
         .load_session(true)
-        .prompt_capabilities(acp::PromptCapabilities::new().embedded_context(true))
+        .prompt_capabilities(acp::PromptCapabilities::new().image(true).embedded_context(true))
         .session_capabilities(sessions);
     AgentDescription { info: to_value(info), capabilities: to_value(capabilities) }
 }

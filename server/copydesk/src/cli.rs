@@ -1,5 +1,7 @@
 //! The command line: what can be asked of the program, and nothing of how it is done.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::auth::AuthCommand;
@@ -53,6 +55,9 @@ pub enum Command {
 pub struct Run {
     /// What is asked; its words are joined by spaces
     pub prompt: Vec<String>,
+    /// Give the model this file with the prompt: an image to look at, or text to read; may be given several times
+    #[arg(short, long = "file", value_name = "PATH")]
+    pub files: Vec<PathBuf>,
     /// How the turn is written to standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,

@@ -240,8 +240,10 @@ impl Pump {
             for update in acp_types::chosen(&choices) {
                 self.notify(session, &update).await;
             }
-        } else if let Some(update) = acp_types::update(event) {
-            self.notify(session, &update).await;
+        } else {
+            for update in acp_types::updates(event) {
+                self.notify(session, &update).await;
+            }
         }
     }
 

@@ -223,8 +223,8 @@ impl SessionMethods {
     fn prompt(&self, request: Request) -> Reply {
         let queued = params::<acp::PromptRequest>(request.params).and_then(|prompt| {
             let session = self.session(&prompt.session_id)?;
-            let parts = acp_types::prompt(prompt.prompt).map_err(RpcError::invalid_params)?;
-            let turn = session.prompt(parts).map_err(session_error)?;
+            let prompt = acp_types::prompt(prompt.prompt).map_err(RpcError::invalid_params)?;
+            let turn = session.prompt(prompt).map_err(session_error)?;
             Ok((session, turn))
         });
         let (session, mut turn) = match queued {
@@ -327,7 +327,9 @@ fn engine_error(error: EngineError) -> RpcError {
 
 fn session_error(error: SessionError) -> RpcError {
     match &error {
-        SessionError::UnknownAgent(_) | SessionError::UnknownModel(_) => RpcError::invalid_params(error.to_string()),
+        SessionError::UnknownAgent(_) | SessionError::UnknownModel(_) | SessionError::Image(_) => {
+            RpcError::invalid_params(error.to_string())
+        }
         SessionError::Overloaded => RpcError { message: error.to_string(), ..RpcError::overloaded() },
         SessionError::Closed => RpcError::internal(error.to_string()),
     }

@@ -4,16 +4,19 @@ mod ask;
 mod client;
 mod countdown;
 mod editor;
+mod files;
 mod paint;
 mod screen;
 mod transcript;
 
 use std::io::{self, IsTerminal as _, Read as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use copydesk_engine::engine::{Engine, EngineError, History, Listing, LoadSession, NewSession};
 use copydesk_engine::ids::SessionId;
+use copydesk_engine::image::Prompt;
 use copydesk_engine::message::{PromptPart, TurnEnd};
 use copydesk_engine::overlay::Overlay;
 use copydesk_engine::ports::{Connection, Elsewhere};
@@ -85,8 +88,8 @@ impl Terminals {
 
 async fn work(run: Run, services: Services, terminals: Terminals, screen: Arc<Screen>) -> Result<u8, Refusal> {
     let mut signals = Signals::listen().map_err(|error| failed(&error))?;
-    let parts = tokio::select! {
-        parts = prompt(&run, terminals) => parts?,
+    let prompt = tokio::select! {
+        prompt = prompt(&run, terminals) => prompt?,
         _ = signals.next() => return Ok(INTERRUPTED),
     };
     let paint = |is_terminal| Paint::new(is_terminal, |name| std::env::var(name).ok());
@@ -113,7 +116,7 @@ async fn work(run: Run, services: Services, terminals: Terminals, screen: Arc<Sc
     if let Some(model) = &run.model {
         session.choose_model(model).await.map_err(|error| no_choice(error, &session))?;
     }
-    let turn = session.prompt(parts).map_err(|error| failed(&error))?;
+    let turn = session.prompt(prompt).map_err(|error| failed(&error))?;
     let end = tokio::select! {
         end = turn => Some(end),
         () = interrupted(&mut signals, &session, &screen) => None,
@@ -138,24 +141,38 @@ async fn interrupted(signals: &mut Signals, session: &SessionHandle, screen: &Sc
     }
 }
 
-/// What was asked for on the command line, with what standard input holds where it is no terminal.
-async fn prompt(run: &Run, terminals: Terminals) -> Result<Vec<PromptPart>, Refusal> {
+/// What was asked for on the command line, with the files that it names and what standard input holds where it is no terminal.
+async fn prompt(run: &Run, terminals: Terminals) -> Result<Prompt, Refusal> {
     let asked = run.prompt.join(" ");
     let input = if terminals.input { String::new() } else { read_input().await? };
-    let mut parts = Vec::new();
+    let mut prompt = Prompt::default();
     match (asked.trim().is_empty(), input.trim().is_empty()) {
         (true, true) => {
             let text = "There is no prompt. Write one behind the command, or into its standard input: copydesk run \"explain this project\"";
             return Err(Refusal { code: MISUSED, text: text.to_owned() });
         }
-        (true, false) => parts.push(PromptPart::Text { text: input }),
-        (false, true) => parts.push(PromptPart::Text { text: asked }),
+        (true, false) => prompt.push(PromptPart::Text { text: input }),
+        (false, true) => prompt.push(PromptPart::Text { text: asked }),
         (false, false) => {
-            parts.push(PromptPart::Text { text: asked });
-            parts.push(PromptPart::Resource { uri: "stdin:".to_owned(), text: input });
+            prompt.push(PromptPart::Text { text: asked });
+            prompt.push(PromptPart::Resource { uri: "stdin:".to_owned(), text: input });
         }
     }
-    Ok(parts)
+    if run.files.is_empty() { Ok(prompt) } else { with_files(prompt, run.files.clone()).await }
+}
+
+async fn with_files(mut prompt: Prompt, files: Vec<PathBuf>) -> Result<Prompt, Refusal> {
+    let folder = current_folder()?;
+    let attached = tokio::task::spawn_blocking(move || {
+        files.iter().try_for_each(|path| files::attach(&mut prompt, &folder, path)).map(|()| prompt)
+    });
+    attached.await.map_err(|error| failed(&error))?.map_err(|text| Refusal { code: MISUSED, text })
+}
+
+fn current_folder() -> Result<AbsPath, Refusal> {
+    let folder = std::env::current_dir().map_err(|error| failed(&error))?;
+    AbsPath::new(&folder)
+        .ok_or_else(|| Refusal { code: FAILED, text: format!("{} is not an absolute path", folder.display()) })
 }
 
 async fn read_input() -> Result<String, Refusal> {
@@ -180,9 +197,7 @@ async fn read_input() -> Result<String, Refusal> {
 }
 
 async fn open(engine: &Engine, run: &Run, connection: Connection) -> Result<SessionHandle, Refusal> {
-    let folder = std::env::current_dir().map_err(|error| failed(&error))?;
-    let folder = AbsPath::new(&folder)
-        .ok_or_else(|| Refusal { code: FAILED, text: format!("{} is not an absolute path", folder.display()) })?;
+    let folder = current_folder()?;
     let id = match &run.session {
         Some(id) => Some(SessionId::new(id)),
         None if run.go_on => Some(last_session(engine, &folder).await?),
@@ -227,7 +242,7 @@ fn no_choice(error: SessionError, session: &SessionHandle) -> Refusal {
     let known: Vec<String> = match &error {
         SessionError::UnknownAgent(_) => choices.agents.into_iter().map(|(name, _)| name).collect(),
         SessionError::UnknownModel(_) => choices.models.into_iter().map(|(model, _)| model.to_string()).collect(),
-        SessionError::Overloaded | SessionError::Closed => return failed(&error),
+        SessionError::Image(_) | SessionError::Overloaded | SessionError::Closed => return failed(&error),
     };
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     Refusal { code: MISUSED, text: format!("{}. There are: {known}.", capitalised(&error.to_string())) }

@@ -26,6 +26,7 @@ use copydesk_workspace::path::AbsPath;
 use crate::agent::{self, Agent};
 use crate::confinement::SandboxSettings;
 use crate::cost::Prices;
+use crate::image::MAX_BASE64_BYTES;
 use crate::message::ModelRef;
 use crate::permission::Guards;
 use crate::ports::{LanguageServers, ModelSettings, ProviderSettings};
@@ -51,6 +52,8 @@ pub struct Config {
     pub instructions: Vec<String>,
     pub max_output_lines: usize,
     pub max_output_bytes: usize,
+    /// Of an image in a prompt, in bytes of base64.
+    pub max_image_base64_bytes: u64,
     /// `None`: warnings. The project has no say in it.
     pub log_level: Option<tracing::Level>,
     /// opencode's `experimental.continue_loop_on_deny`.
@@ -78,6 +81,8 @@ pub struct ConfiguredModel {
     pub settings: ModelSettings,
     /// Whether an agent's temperature may be sent.
     pub takes_temperature: bool,
+    /// Whether it is sent images; where not, it is told of them in words.
+    pub takes_images: bool,
     pub prices: Option<Prices>,
 }
 
@@ -116,6 +121,7 @@ impl Default for Config {
             instructions: Vec::new(),
             max_output_lines: 2000,
             max_output_bytes: 51_200,
+            max_image_base64_bytes: MAX_BASE64_BYTES,
             log_level: None,
             continue_on_reject: false,
             guards: Guards::default(),
@@ -150,6 +156,7 @@ impl Config {
             provider: Arc::clone(provider),
             settings: ModelSettings::default(),
             takes_temperature: true,
+            takes_images: true,
             prices: None,
         })
     }

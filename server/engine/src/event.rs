@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::ids::{CallId, MessageId};
-use crate::message::{FileDiff, ModelRef, PromptPart, Todo, ToolStatus, TurnEnd, Usage};
+use crate::image::Prompt;
+use crate::message::{FileDiff, ModelRef, Todo, ToolStatus, TurnEnd, Usage};
 use crate::tool::ToolKind;
 use copydesk_workspace::path::AbsPath;
 
@@ -14,7 +15,7 @@ pub enum SessionEvent {
     /// On replay only.
     User {
         message: MessageId,
-        parts: Vec<PromptPart>,
+        prompt: Prompt,
     },
     Text {
         message: MessageId,

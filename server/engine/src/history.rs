@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use copydesk_workspace::hash::ContentHash;
 use serde_json::{Value, json};
 
 use crate::ids::{CallId, MessageId, Millis};
+use crate::image::Image;
 use crate::message::{Entry, Finish, ModelRef, PromptPart, ToolResult, ToolStatus, TurnEnd, Usage};
-use crate::ports::{AssistantBlock, ModelMessage, ResultBlock};
+use crate::ports::{AssistantBlock, Content, ModelMessage, ResultBlock, push_text};
 
 /// The longest name of a tool that providers take, in characters.
 const NAME_LIMIT: usize = 64;
@@ -20,24 +22,54 @@ const INTERRUPTED: &str = "This call was cancelled or interrupted before it gave
 
 const NO_OUTPUT: &str = "(no output)";
 
+/// What the images that a conversation names are sent as.
+#[derive(Debug, Clone, Copy)]
+pub enum Images<'a> {
+    /// The model takes none: it is told of each in words.
+    Unseen,
+    /// By their bytes. One that is missing was lost, and the model is told so.
+    Seen(&'a BTreeMap<ContentHash, Image>),
+}
+
+/// The images that the entries name, each once.
+pub fn named_images(entries: &[Entry]) -> BTreeSet<ContentHash> {
+    let parts = entries.iter().flat_map(|entry| match entry {
+        Entry::User { parts, .. } => parts.as_slice(),
+        _ => &[],
+    });
+    parts
+        .filter_map(|part| match part {
+            PromptPart::Image { hash, .. } => Some(*hash),
+            PromptPart::Text { .. } | PromptPart::Link { .. } | PromptPart::Resource { .. } => None,
+        })
+        .collect()
+}
+
 /// The conversation as the model in use may be sent it. Signatures of another model's reasoning are left out: providers refuse them.
 ///
-/// The same entries always give the same messages, and more entries only add to them, as long as the last of them is not the assistant's.
-pub fn conversation(entries: &[Entry], model: &ModelRef) -> Vec<ModelMessage> {
+/// The same entries and images always give the same messages, and more entries only add to them, as long as the last of them is not the assistant's.
+pub fn conversation(entries: &[Entry], model: &ModelRef, images: Images<'_>) -> Vec<ModelMessage> {
     let mut results = results_by_call(entries);
     let mut ids = BTreeSet::new();
     let mut messages = Vec::new();
     for item in items(entries) {
         match item {
-            Item::User(parts) => push_user(&mut messages, &user_text(parts)),
+            Item::User(parts) => {
+                for part in parts {
+                    match user_content(part, images) {
+                        Content::Text(text) => push_user(&mut messages, &text),
+                        image @ Content::Image(_) => push_content(&mut messages, image),
+                    }
+                }
+            }
             Item::Step(step) => push_step(&mut messages, step, model, &mut results, &mut ids),
         }
     }
     if !matches!(messages.first(), Some(ModelMessage::User(_))) {
-        messages.insert(0, ModelMessage::User(GO_ON.to_owned()));
+        messages.insert(0, ModelMessage::user(GO_ON));
     }
     if matches!(messages.last(), Some(ModelMessage::Assistant(_))) {
-        messages.push(ModelMessage::User(GO_ON.to_owned()));
+        messages.push(ModelMessage::user(GO_ON));
     }
     messages
 }
@@ -47,11 +79,9 @@ pub fn push_user(messages: &mut Vec<ModelMessage>, text: &str) {
     if text.trim().is_empty() {
         return;
     }
-    if let Some(ModelMessage::User(last)) = messages.last_mut() {
-        last.push_str("\n\n");
-        last.push_str(text);
-    } else {
-        messages.push(ModelMessage::User(text.to_owned()));
+    match messages.last_mut() {
+        Some(ModelMessage::User(last)) => push_text(last, text),
+        _ => messages.push(ModelMessage::user(text)),
     }
 }
 
@@ -239,14 +269,32 @@ fn object(input: &Value) -> Value {
     if input.is_object() { input.clone() } else { json!({ "value": input }) }
 }
 
-fn user_text(parts: &[PromptPart]) -> String {
-    let text = |part: &PromptPart| match part {
+fn push_content(messages: &mut Vec<ModelMessage>, content: Content) {
+    match messages.last_mut() {
+        Some(ModelMessage::User(last)) => last.push(content),
+        _ => messages.push(ModelMessage::User(vec![content])),
+    }
+}
+
+fn user_content(part: &PromptPart, images: Images<'_>) -> Content {
+    Content::Text(match part {
         PromptPart::Text { text } => text.clone(),
         PromptPart::Link { uri, name } => format!("The user points at {name}: {uri}"),
         PromptPart::Resource { uri, text } => format!("<resource uri=\"{uri}\">\n{text}\n</resource>"),
-    };
-    let texts: Vec<String> = parts.iter().map(text).filter(|text| !text.trim().is_empty()).collect();
-    texts.join("\n\n")
+        PromptPart::Image { kind, hash, size, uri } => {
+            let from = uri.as_ref().map(|uri| format!(" from {uri}")).unwrap_or_default();
+            let what = format!("The user gave an image here ({}, {size} bytes{from})", kind.mime());
+            match images {
+                Images::Unseen => format!(
+                    "[{what}. It is not shown to you, since you take no images. Tell the user so, where what is asked depends on it.]"
+                ),
+                Images::Seen(held) => match held.get(hash) {
+                    Some(image) => return Content::Image(image.clone()),
+                    None => format!("[{what}. It is lost: ask the user for it again, if you need it.]"),
+                },
+            }
+        }
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::ids::PartId;
-use crate::testing::check_messages;
+use crate::testing::{check_messages, png};
 
 fn model(name: &str) -> ModelRef {
     ModelRef { provider: "p".to_owned(), model: name.to_owned() }
@@ -50,14 +50,36 @@ fn ended(id: u8) -> Entry {
     Entry::StepEnded { message: msg(id), at: Millis(0), usage: Usage::default(), finish: Finish::Stop }
 }
 
+/// A text in quotes, an image as its size.
+fn said(content: &[Content]) -> String {
+    let piece = |piece: &Content| match piece {
+        Content::Text(text) => format!("{text:?}"),
+        Content::Image(image) => format!("{} bytes of {}", image.bytes().len(), image.kind().mime()),
+    };
+    content.iter().map(piece).collect::<Vec<_>>().join(" + ")
+}
+
+/// A user who shows images between texts; of an empty text nothing is left.
+fn shows(pieces: &[&str], image: &crate::image::Image) -> Entry {
+    let mut prompt = crate::image::Prompt::default();
+    for &piece in pieces {
+        match piece {
+            "image" => prompt.push_image(image.clone(), Some("file:///shot.png".to_owned())),
+            text => prompt.push(PromptPart::Text { text: text.to_owned() }),
+        }
+    }
+    let parts = prompt.split().0;
+    Entry::User { message: msg(0), at: Millis(0), agent: "build".to_owned(), parts }
+}
+
 /// The conversation in one line a block.
 fn show(entries: &[Entry]) -> String {
-    let messages = conversation(entries, &model("a"));
+    let messages = conversation(entries, &model("a"), Images::Unseen);
     check_messages(&messages).unwrap();
     let mut out = String::new();
     for message in messages {
         match message {
-            ModelMessage::User(text) => out.push_str(&format!("user: {text:?}\n")),
+            ModelMessage::User(content) => out.push_str(&format!("user: {}\n", said(&content))),
             ModelMessage::Assistant(blocks) => {
                 for block in blocks {
                     let line = match block {
@@ -198,6 +220,36 @@ fn any_id() -> impl Strategy<Value = String> {
     ]
 }
 
+#[test]
+fn images_stand_where_the_user_has_put_them() {
+    let (image, lost) = (png(2, 3), png(4, 5));
+    let entries = [
+        shows(&["What is", "image", " ", "image", "and", "this?"], &image),
+        started(1, "a"),
+        text(1, "A cat."),
+        shows(&["image"], &lost),
+        shows(&["Sorry:", "image"], &image),
+    ];
+    let held = BTreeMap::from([(image.hash(), image.clone())]);
+    let messages = conversation(&entries, &model("a"), Images::Seen(&held));
+    check_messages(&messages).unwrap();
+    let users = messages.iter().filter_map(|message| match message {
+        ModelMessage::User(content) => Some(said(content)),
+        _ => None,
+    });
+    insta::assert_snapshot!(users.collect::<Vec<_>>().join("\n"), @r#"
+    "What is" + 33 bytes of image/png + 33 bytes of image/png + "and\n\nthis?"
+    "[The user gave an image here (image/png, 33 bytes from file:///shot.png). It is lost: ask the user for it again, if you need it.]\n\nSorry:" + 33 bytes of image/png
+    "#);
+    assert_eq!(named_images(&entries), BTreeSet::from([image.hash(), lost.hash()]));
+}
+
+#[test]
+fn a_model_that_takes_no_images_is_told_of_them_in_words() {
+    let entries = [shows(&["What is this?", "image"], &png(2, 3))];
+    insta::assert_snapshot!(show(&entries), @r#"user: "What is this?\n\n[The user gave an image here (image/png, 33 bytes from file:///shot.png). It is not shown to you, since you take no images. Tell the user so, where what is asked depends on it.]""#);
+}
+
 fn any_input() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -213,6 +265,7 @@ fn any_entry() -> impl Strategy<Value = Entry> {
     let name = prop_oneof![Just(String::new()), Just("ü".to_owned()), "[a-z.]{1,80}"];
     prop_oneof![
         any_text().prop_map(|text| user(&text)),
+        (any_text(), any_text(), 1..3u32).prop_map(|(one, two, side)| shows(&[&one, "image", &two], &png(side, 1))),
         (0..4u8, prop_oneof![Just("a"), Just("b")]).prop_map(|(id, by)| started(id, by)),
         (0..4u8, any_text()).prop_map(|(id, content)| text(id, &content)),
         (0..4u8, any_text(), proptest::option::of(Just("sig")))
@@ -229,14 +282,17 @@ fn any_entry() -> impl Strategy<Value = Entry> {
 proptest! {
     #[test]
     fn r2_1_any_stored_history_is_valid(entries in proptest::collection::vec(any_entry(), 0..40)) {
-        let messages = conversation(&entries, &model("a"));
-        prop_assert_eq!(check_messages(&messages), Ok(()), "{:#?}", messages);
+        let held = BTreeMap::from([(png(1, 1).hash(), png(1, 1))]);
+        for images in [Images::Unseen, Images::Seen(&held)] {
+            let messages = conversation(&entries, &model("a"), images);
+            prop_assert_eq!(check_messages(&messages), Ok(()), "{:#?}", messages);
+        }
     }
 
     #[test]
     fn r12_4_a_closed_history_is_closed_and_valid(entries in proptest::collection::vec(any_entry(), 0..40)) {
         let all = [entries.clone(), close_interrupted(&entries, Millis(1))].concat();
         prop_assert_eq!(close_interrupted(&all, Millis(2)), vec![]);
-        prop_assert_eq!(check_messages(&conversation(&all, &model("a"))), Ok(()));
+        prop_assert_eq!(check_messages(&conversation(&all, &model("a"), Images::Unseen)), Ok(()));
     }
 }

@@ -12,6 +12,7 @@ pub mod escape;
 pub mod event;
 pub mod history;
 pub mod ids;
+pub mod image;
 pub mod message;
 pub mod output;
 pub mod overlay;

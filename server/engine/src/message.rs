@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::{CallId, MessageId, Millis, PartId};
+use crate::image::ImageType;
 
 /// Provider and model, written `provider/model`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -50,6 +51,17 @@ pub enum PromptPart {
     Resource {
         uri: String,
         text: String,
+    },
+    /// An image, whose bytes the store keeps beside the session's rows, under their hash.
+    Image {
+        #[serde(rename = "mime")]
+        kind: ImageType,
+        hash: ContentHash,
+        /// Bytes.
+        size: u64,
+        /// Where it comes from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        uri: Option<String>,
     },
 }
 

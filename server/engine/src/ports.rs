@@ -24,8 +24,8 @@ pub use environment::{Clock, Environment, Folders, Ids, Secrets};
 pub use files::Files;
 pub(crate) use model::is_local;
 pub use model::{
-    AssistantBlock, Model, ModelError, ModelErrorKind, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
-    ProviderSettings, ResultBlock, ToolSpec, WireProtocol,
+    AssistantBlock, Content, Model, ModelError, ModelErrorKind, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
+    ProviderSettings, ResultBlock, ToolSpec, WireProtocol, push_text,
 };
 pub use search::{
     FileGlob, Found, LineHit, LinePattern, MayOpen, Search, SearchError, SearchLimits, SearchStop, SearchTree, Skipped,

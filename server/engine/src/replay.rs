@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::cost;
 use crate::event::{SessionEvent, ToolCallState, ToolCallView};
 use crate::ids::CallId;
+use crate::image::Prompt;
 use crate::message::{Entry, ModelRef, ToolResult, TurnEnd, Usage};
 use crate::registry::Registry;
 use crate::tool::Facts;
@@ -27,10 +28,12 @@ impl<'a> Replay<'a> {
         Self { registry, facts, calls: BTreeMap::new(), model: None, usage: None, spent: Vec::new() }
     }
 
+    /// A prompt comes without its images.
     pub(crate) fn event(&mut self, entry: &Entry) -> Option<SessionEvent> {
         match entry {
             Entry::User { message, parts, .. } => {
-                Some(SessionEvent::User { message: message.clone(), parts: parts.clone() })
+                let prompt = Prompt::from(parts.clone());
+                Some(SessionEvent::User { message: message.clone(), prompt })
             }
             Entry::Text { message, text, .. } => {
                 Some(SessionEvent::Text { message: message.clone(), delta: text.clone() })

@@ -6,6 +6,7 @@ mod partial;
 mod reply;
 mod retry;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,10 +16,10 @@ use crate::agent::Agent;
 use crate::config::ConfiguredModel;
 use crate::cost;
 use crate::event::SessionEvent;
-use crate::history;
+use crate::history::{self, Images};
 use crate::ids::MessageId;
 use crate::message::{Entry, Finish, ModelRef, TurnEnd};
-use crate::ports::{ModelMessage, ModelRequest, StoreError};
+use crate::ports::{Content, ModelError, ModelErrorKind, ModelMessage, ModelRequest, StoreError, push_text};
 use crate::prompt::{self, Surroundings};
 use crate::session::Context;
 
@@ -84,6 +85,7 @@ impl Run {
     /// Each round is one model request with the calls that it leads to.
     async fn steps(&self, consumed: &mut usize) -> Result<TurnEnd, StoreError> {
         let surroundings = self.surroundings().await;
+        let mut images = BTreeMap::new();
         let mut cut_replies = 0;
         for step in 1_u32.. {
             if self.cancel.is_cancelled() {
@@ -103,12 +105,17 @@ impl Run {
                 model: model.model.clone(),
             };
             *consumed = self.context.journal.append(vec![started]).await?;
-            let request = self.request(&surroundings, &agent, &model, *consumed, is_last);
+            if model.takes_images {
+                let named = self.context.journal.read(|entries| history::named_images(&entries[..*consumed]));
+                self.context.journal.fetch_images(named, &mut images).await;
+            }
+            let seen = if model.takes_images { Images::Seen(&images) } else { Images::Unseen };
+            let request = self.request(&surroundings, &agent, &model, *consumed, seen, is_last);
             let reply = self.ask(&message, &request).await?;
             self.tell_usage(&reply, &model).await;
             let next = match &reply.end {
                 ReplyEnd::Cancelled => Next::End(TurnEnd::Cancelled),
-                ReplyEnd::Failed(error) => Next::End(TurnEnd::Failed { message: error.message.clone() }),
+                ReplyEnd::Failed(error) => Next::End(TurnEnd::Failed { message: failure(error, &request) }),
                 ReplyEnd::Finished(reason) => next(reason, !reply.calls.is_empty()),
             };
             cut_replies = if next == Next::Cut { cut_replies + 1 } else { 0 };
@@ -212,19 +219,19 @@ impl Run {
         agent: &Agent,
         model: &ConfiguredModel,
         end: usize,
+        images: Images<'_>,
         is_last: bool,
     ) -> ModelRequest {
         let (mut messages, note) = self.context.journal.read(|entries| {
             let entries = &entries[..end];
-            (history::conversation(entries, &model.model), prompt::mode_note(&agent.name, entries))
+            (history::conversation(entries, &model.model, images), prompt::mode_note(&agent.name, entries))
         });
         let last_user = messages.iter_mut().rev().find_map(|message| match message {
-            ModelMessage::User(text) => Some(text),
+            ModelMessage::User(content) => Some(content),
             _ => None,
         });
-        if let (Some(note), Some(text)) = (note, last_user) {
-            text.push_str("\n\n");
-            text.push_str(note.trim_end());
+        if let (Some(note), Some(content)) = (note, last_user) {
+            push_text(content, note.trim_end());
         }
         if is_last {
             history::push_user(&mut messages, prompt::LAST_STEP.trim_end());
@@ -248,6 +255,22 @@ impl Run {
     fn has_new_prompt(&self, consumed: usize) -> bool {
         self.context.journal.read(|entries| entries[consumed..].iter().any(|entry| matches!(entry, Entry::User { .. })))
     }
+}
+
+/// For the user. A provider that refuses an image refuses every further request of the session too: the way out is told.
+fn failure(error: &ModelError, request: &ModelRequest) -> String {
+    let holds_image = request.messages.iter().any(|message| {
+        matches!(message, ModelMessage::User(content) if content.iter().any(|piece| matches!(piece, Content::Image(_))))
+    });
+    let refused = matches!(error.kind, ModelErrorKind::Invalid | ModelErrorKind::Overloaded { .. });
+    if !(holds_image && refused) {
+        return error.message.clone();
+    }
+    let ModelRef { provider, model } = &request.model;
+    format!(
+        "{} The request held an image. If {model} takes none, say so by `\"modalities\": {{\"input\": [\"text\"]}}` at this model of the provider {provider} in the configuration and open the session again: it is then told of images in words.",
+        error.message
+    )
 }
 
 /// By what the reply holds (R14.3); the reason given counts only where it says that the reply is not whole.

@@ -7,7 +7,9 @@ use serde_json::json;
 use crate::config::Config;
 use crate::event::{SessionEvent, ToolCallState};
 use crate::message::{Entry, Finish, PromptPart, ToolResult, ToolStatus, TurnEnd, Usage};
-use crate::ports::{AssistantBlock, BoxFuture, ModelErrorKind, ModelMessage, ModelRequest, OptionKind, StoreError};
+use crate::ports::{
+    AssistantBlock, BoxFuture, Content, ModelErrorKind, ModelMessage, ModelRequest, OptionKind, StoreError,
+};
 use crate::registry::Registry;
 use crate::session::SessionHandle;
 use crate::testing::{ASKED, Boundaries, FakeModel, ModelPlayer, Toy, ToyTool, World, config};
@@ -51,7 +53,10 @@ fn results(world: &World, session: &SessionHandle) -> Vec<ToolResult> {
 
 fn last_user(request: &ModelRequest) -> String {
     let user = |message: &ModelMessage| match message {
-        ModelMessage::User(text) => Some(text.clone()),
+        ModelMessage::User(content) => match content.last() {
+            Some(Content::Text(text)) => Some(text.clone()),
+            _ => None,
+        },
         _ => None,
     };
     request.messages.iter().rev().find_map(user).unwrap()

@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::ids::SessionId;
-use crate::message::{ModelRef, PromptPart, TurnEnd};
+use crate::image::{ImageError, Prompt};
+use crate::message::{ModelRef, TurnEnd};
 use crate::ports::{BoxFuture, Connection};
 
 pub(crate) use actor::Actor;
@@ -48,6 +49,8 @@ pub enum SessionError {
     UnknownAgent(String),
     #[error("there is no model {0}")]
     UnknownModel(String),
+    #[error("an image of the prompt cannot be sent: {0}")]
+    Image(#[from] ImageError),
     #[error("the session has more waiting requests than it takes; try again when some are answered")]
     Overloaded,
     #[error("the session is closed")]
@@ -63,7 +66,7 @@ pub(crate) struct Turn {
 
 pub(crate) enum Message {
     Prompt {
-        parts: Vec<PromptPart>,
+        prompt: Prompt,
         turn: Turn,
         done: oneshot::Sender<TurnEnd>,
     },
@@ -93,12 +96,16 @@ impl SessionHandle {
 
     /// Queues the prompt before it returns, so that a cancel right behind it finds it. The future resolves when the run that consumed it has ended;
     /// dropping the future changes nothing.
-    pub fn prompt(&self, parts: Vec<PromptPart>) -> Result<BoxFuture<'static, TurnEnd>, SessionError> {
+    pub fn prompt(&self, prompt: impl Into<Prompt>) -> Result<BoxFuture<'static, TurnEnd>, SessionError> {
+        let prompt = prompt.into();
+        for image in prompt.images() {
+            image.check_size(self.context.config.max_image_base64_bytes)?;
+        }
         let (done, end) = oneshot::channel();
         {
             // Held over the sending: a cancel is before or after the prompt, never in between.
             let turn = self.lock();
-            self.send(Message::Prompt { parts, turn: turn.clone(), done })?;
+            self.send(Message::Prompt { prompt, turn: turn.clone(), done })?;
         }
         // An actor that is gone has cancelled its turns.
         Ok(Box::pin(async move { end.await.unwrap_or(TurnEnd::Cancelled) }))

@@ -10,7 +10,7 @@ use crate::engine::{Engine, EngineError, LoadSession};
 use crate::event::{SessionEvent, ToolCallState};
 use crate::ids::CallId;
 use crate::message::{Entry, Finish, PromptPart, ToolStatus, TurnEnd, Usage};
-use crate::ports::{BoxFuture, ModelError, ModelEvent, ModelMessage, ModelRequest, OptionKind};
+use crate::ports::{BoxFuture, Content, ModelError, ModelEvent, ModelMessage, ModelRequest, OptionKind};
 use crate::registry::Registry;
 use crate::run::WIND_DOWN;
 use crate::testing::{ASKED, Boundaries, FakeIds, FakeModel, ModelPlayer, ScriptedModel, Toy, ToyTool, World, config};
@@ -56,7 +56,10 @@ fn prompt(session: &SessionHandle, text: &str) -> BoxFuture<'static, TurnEnd> {
 
 fn last_user(request: &ModelRequest) -> String {
     let user = |message: &ModelMessage| match message {
-        ModelMessage::User(text) => Some(text.clone()),
+        ModelMessage::User(content) => match content.last() {
+            Some(Content::Text(text)) => Some(text.clone()),
+            _ => None,
+        },
         _ => None,
     };
     request.messages.iter().rev().find_map(user).unwrap()
@@ -657,7 +660,9 @@ async fn r2_3_prompts_and_cancels_from_many_threads_are_all_answered() {
                 session.cancel();
                 for end in ends {
                     let end = answered(end).await;
-                    assert!(matches!(end, TurnEnd::Cancelled | TurnEnd::Done), "{end:?}");
+                    // A session may get three of the cut replies in a row.
+                    let is_expected = matches!(end, TurnEnd::Cancelled | TurnEnd::Done | TurnEnd::MaxTokens);
+                    assert!(is_expected, "{end:?}");
                 }
             }
         });

@@ -36,6 +36,17 @@ impl SeenRequest {
         self.messages().last().and_then(|message| blocks(message).last().copied()).map_or("", text_of)
     }
 
+    /// All images, in order, as data URLs.
+    pub fn images(&self) -> Vec<String> {
+        let image = |block: &Value| match (&block["image_url"]["url"], &block["source"]) {
+            (Value::String(url), _) => Some(url.clone()),
+            (_, source) => {
+                Some(format!("data:{};base64,{}", source["media_type"].as_str()?, source["data"].as_str()?))
+            }
+        };
+        self.messages().iter().flat_map(blocks).filter_map(image).collect()
+    }
+
     pub fn system(&self) -> &str {
         if let Some(system) = self.body.get("system") {
             return list(system).first().map_or("", text_of);

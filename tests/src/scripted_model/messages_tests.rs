@@ -45,7 +45,7 @@ async fn ask(model: &ScriptedModel, messages: Vec<ModelMessage>) -> Result<Vec<M
 }
 
 fn user(text: &str) -> ModelMessage {
-    ModelMessage::User(text.to_owned())
+    ModelMessage::user(text)
 }
 
 #[tokio::test]

@@ -85,6 +85,14 @@ fn is_text(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.trim().is_empty())
 }
 
+/// One of the four kinds that every provider takes, in base64 that holds something.
+fn is_image(kind: &str, base64: &str) -> bool {
+    let body = base64.trim_end_matches('=');
+    let usual = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
+    let is_base64 = !body.is_empty() && base64.len() % 4 == 0 && base64.len() - body.len() <= 2;
+    ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&kind) && is_base64 && body.bytes().all(usual)
+}
+
 fn is_name(name: &str, limit: usize) -> bool {
     let usual = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=limit).contains(&name.len()) && name.bytes().all(usual)

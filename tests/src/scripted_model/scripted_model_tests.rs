@@ -38,7 +38,7 @@ fn request(base_url: String, messages: Vec<ModelMessage>) -> ModelRequest {
 }
 
 fn user(text: &str) -> ModelMessage {
-    ModelMessage::User(text.to_owned())
+    ModelMessage::user(text)
 }
 
 async fn ask(

@@ -42,7 +42,10 @@ async fn version_1_is_answered_whatever_is_asked() {
         let answer = client.request("initialize", json!({ "protocolVersion": asked })).await.unwrap();
         assert_eq!(answer["protocolVersion"], 1);
         assert_eq!(answer["agentInfo"]["name"], "copydesk");
-        assert_eq!(answer["agentCapabilities"]["promptCapabilities"]["embeddedContext"], true);
+        assert_eq!(
+            answer["agentCapabilities"]["promptCapabilities"],
+            json!({ "image": true, "audio": false, "embeddedContext": true })
+        );
         assert_eq!(answer["authMethods"], json!([]));
         client.finish().await;
     }
@@ -308,6 +311,39 @@ async fn a_client_that_shows_notices_is_told_of_problems_when_the_session_opens(
     let notice = client.await_update("notice").await;
     assert_eq!(notice["severity"], "warning");
     assert!(notice["title"].as_str().unwrap().contains("instructions"), "{notice}");
+    client.finish().await;
+    model.finish();
+}
+
+/// One black pixel.
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+#[tokio::test]
+async fn r12_3_an_image_reaches_the_model_is_stored_and_shown_again() {
+    let (model, client) = with_model([Reply::text("A pixel."), Reply::text("Black.")], json!({})).await;
+    let session = client.new_session().await;
+    let image = json!({ "type": "image", "data": PIXEL, "mimeType": "image/png", "uri": "file:///shot.png" });
+    let prompt = json!([{ "type": "text", "text": "What is this?" }, image]);
+    let prompt = client.send("session/prompt", json!({ "sessionId": session, "prompt": prompt }));
+    assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+    let home = client.home().clone();
+    client.finish().await;
+
+    let client = FakeEditor::open_acp(home.clone(), json!({})).await;
+    let load = json!({ "sessionId": session, "cwd": home.workspace(), "mcpServers": [] });
+    client.request("session/load", load).await.unwrap();
+    let updates = updates(&client);
+    let told: Vec<_> = of_kind(&updates, "user_message_chunk").iter().map(|update| &update["content"]).collect();
+    assert_eq!(told, [&json!({ "type": "text", "text": "What is this?" }), &image]);
+    let prompt = client.prompt(&session, "Of what colour?");
+    assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+    for request in model.requests() {
+        assert_eq!(request.images(), [format!("data:image/png;base64,{PIXEL}")]);
+    }
+
+    let large = json!([{ "type": "image", "data": "A".repeat(6 << 20), "mimeType": "image/png" }]);
+    let refused = client.request("session/prompt", json!({ "sessionId": session, "prompt": large })).await.unwrap_err();
+    assert!(refused.code == -32602 && refused.message.contains("no PNG"), "{refused:?}");
     client.finish().await;
     model.finish();
 }

@@ -31,7 +31,7 @@ async fn ask(port: u16, text: &str) -> Vec<Result<ModelEvent, ModelError>> {
         provider: Arc::new(provider),
         settings: ModelSettings::default(),
         system: "Be brief.".to_owned(),
-        messages: vec![ModelMessage::User(text.to_owned())],
+        messages: vec![ModelMessage::user(text)],
         tools: Vec::new(),
     };
     Providers::default().stream(request).collect().await

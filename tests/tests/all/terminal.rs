@@ -117,6 +117,24 @@ async fn json_is_one_update_of_acp_a_line_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn files_are_given_with_the_prompt_images_as_images() {
+    let (model, home) = start([Reply::text("A pixel and a note.")]).await;
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
+    let shot = home.write("shot.png", png);
+    home.write("notes.txt", "remember the milk\n");
+    let shot = shot.to_str().unwrap();
+    let Ended { code, errors, .. } = run(&home, &["what are these?", "--file", shot, "-f", "notes.txt"]).await;
+    assert_eq!(code, Some(0), "{errors}");
+    let request = model.requests().remove(0);
+    assert_eq!(request.images().len(), 1);
+    let said = request.messages().last().unwrap().to_string();
+    assert!(said.contains("what are these?") && said.contains("notes.txt") && said.contains("the milk"), "{said}");
+    let Ended { code, errors, .. } = run(&home, &["x", "-f", "missing.png"]).await;
+    assert!(code == Some(2) && errors.contains("missing.png") && errors.contains("No such file"), "{errors}");
+    model.finish();
+}
+
+#[tokio::test]
 async fn standard_input_is_context_beside_a_prompt_and_the_prompt_without_one() {
     let (model, home) = start([Reply::text("A diff."), Reply::text("A question.")]).await;
     assert_eq!(run_with(&home, &["what is this?"], "+ added\n").await.code, Some(0));

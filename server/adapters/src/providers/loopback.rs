@@ -42,7 +42,7 @@ pub(super) fn request(wire: WireProtocol, model: &str, base: &str) -> ModelReque
         model,
         settings: ModelSettings::default(),
         system: "Be brief.".to_owned(),
-        messages: vec![ModelMessage::User("Hello".to_owned())],
+        messages: vec![ModelMessage::user("Hello")],
         tools: Vec::new(),
     }
 }

@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use copydesk_engine::ids::SessionId;
+use copydesk_engine::image::Image;
 use copydesk_engine::message::Entry;
 use copydesk_engine::ports::{Elsewhere, Lease, ListedSession, SessionMeta, StoreError, StoredPage};
+use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use tokio::sync::{mpsc, oneshot};
 
@@ -20,6 +22,8 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 pub(super) enum Request {
     Create(SessionMeta, Reply<()>),
     Append(SessionId, Vec<Entry>, Reply<()>),
+    KeepImages(SessionId, Vec<Image>, Reply<()>),
+    Image(SessionId, ContentHash, Reply<Option<Image>>),
     Flush(Reply<()>),
     Meta(SessionId, Reply<SessionMeta>),
     Page(SessionId, i64, usize, Reply<StoredPage>),
@@ -82,6 +86,8 @@ fn serve(path: &AbsPath, presence: &Arc<Presence>, mut requests: mpsc::Receiver<
         match request {
             Request::Create(meta, reply) => drop(reply.send(database.create(&meta))),
             Request::Append(session, entries, reply) => drop(reply.send(database.append(&session, &entries))),
+            Request::KeepImages(session, images, reply) => drop(reply.send(database.keep_images(&session, &images))),
+            Request::Image(session, hash, reply) => drop(reply.send(database.image(&session, hash))),
             Request::Flush(reply) => drop(reply.send(database.flush())),
             Request::Meta(session, reply) => drop(reply.send(database.meta(&session))),
             Request::Page(session, after, limit, reply) => drop(reply.send(database.page(&session, after, limit))),
@@ -99,9 +105,11 @@ impl Request {
         match self {
             Self::Create(_, reply)
             | Self::Append(_, _, reply)
+            | Self::KeepImages(_, _, reply)
             | Self::Flush(reply)
             | Self::Release(_, reply)
             | Self::Delete(_, reply) => drop(reply.send(Err(error))),
+            Self::Image(_, _, reply) => drop(reply.send(Err(error))),
             Self::Meta(_, reply) => drop(reply.send(Err(error))),
             Self::Page(_, _, _, reply) => drop(reply.send(Err(error))),
             Self::Take(_, _, reply) => drop(reply.send(Err(error))),

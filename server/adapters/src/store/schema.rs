@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::sqlite::store_error;
 
 /// From format `n` to `n + 1`. A released one is never changed.
-pub(super) const MIGRATIONS: &[&str] = &[FORMAT_1, FORMAT_2];
+pub(super) const MIGRATIONS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3];
 
 /// Rows are only added. `kind` repeats the entry's tag, for queries; `json` is the entry.
 const FORMAT_1: &str = "
@@ -30,6 +30,17 @@ const FORMAT_2: &str = "
     CREATE TABLE lease (
         session TEXT PRIMARY KEY NOT NULL REFERENCES session (id),
         daemon TEXT NOT NULL
+    ) STRICT;
+";
+
+/// The images that a session's entries name by the hash of their bytes: rows stay small, and a session that is deleted takes its images along. An image that
+/// two sessions hold stands here twice.
+const FORMAT_3: &str = "
+    CREATE TABLE image (
+        session TEXT NOT NULL REFERENCES session (id),
+        hash TEXT NOT NULL,
+        bytes BLOB NOT NULL,
+        PRIMARY KEY (session, hash)
     ) STRICT;
 ";
 

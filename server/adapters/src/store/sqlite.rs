@@ -7,8 +7,10 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::sync::Arc;
 
 use copydesk_engine::ids::{Millis, SessionId};
+use copydesk_engine::image::Image;
 use copydesk_engine::message::Entry;
 use copydesk_engine::ports::{BoxFuture, Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
+use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use serde::Deserialize;
@@ -36,6 +38,14 @@ impl Store for SqliteStore {
 
     fn append(&self, session: SessionId, entries: Vec<Entry>) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(self.owner.ask(|reply| Request::Append(session, entries, reply)))
+    }
+
+    fn keep_images(&self, session: SessionId, images: Vec<Image>) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.owner.ask(|reply| Request::KeepImages(session, images, reply)))
+    }
+
+    fn image(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Image>, StoreError>> {
+        Box::pin(self.owner.ask(move |reply| Request::Image(session, hash, reply)))
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -125,12 +135,41 @@ impl Database {
         })
     }
 
+    pub(super) fn keep_images(&mut self, session: &SessionId, images: &[Image]) -> Result<(), StoreError> {
+        let daemon = self.daemon()?;
+        self.in_transaction(session, |transaction, id| {
+            if !exists(transaction, id)? {
+                return Ok(Err(StoreError::UnknownSession(session.clone())));
+            }
+            if lease(transaction, id)?.as_deref() != Some(&daemon) {
+                return Ok(Err(StoreError::Elsewhere(session.clone())));
+            }
+            let insert = "INSERT INTO image (session, hash, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+            let mut insert = transaction.prepare_cached(insert)?;
+            for image in images {
+                insert.execute(params![id, image_key(image.hash()), image.bytes()])?;
+            }
+            Ok(Ok(()))
+        })
+    }
+
+    /// One whose bytes are others than its name says is damaged.
+    pub(super) fn image(&self, session: &SessionId, hash: ContentHash) -> Result<Option<Image>, StoreError> {
+        let bytes: Option<Vec<u8>> = self
+            .connection
+            .prepare_cached("SELECT bytes FROM image WHERE session = ?1 AND hash = ?2")
+            .and_then(|mut select| {
+                select.query_row(params![session.as_str(), image_key(hash)], |row| row.get(0)).optional()
+            })
+            .map_err(|error| self.error(&error))?;
+        Ok(bytes.and_then(|bytes| Image::new(bytes).ok()).filter(|image| image.hash() == hash))
+    }
+
     pub(super) fn take(&mut self, session: &SessionId, elsewhere: Elsewhere) -> Result<Lease, StoreError> {
         let daemon = self.daemon()?;
         let presence = Arc::clone(&self.presence);
         self.in_transaction(session, |transaction, id| {
-            let exists = "SELECT 1 FROM session WHERE id = ?1";
-            if !transaction.prepare_cached(exists)?.exists([id])? {
+            if !exists(transaction, id)? {
                 return Ok(Err(StoreError::UnknownSession(session.clone())));
             }
             match lease(transaction, id)? {
@@ -165,7 +204,7 @@ impl Database {
             Err(error) => return Err(error),
         }
         self.in_transaction(session, |transaction, id| {
-            for table in ["lease WHERE session", "entry WHERE session", "session WHERE id"] {
+            for table in ["lease WHERE session", "entry WHERE session", "image WHERE session", "session WHERE id"] {
                 transaction.execute(&format!("DELETE FROM {table} = ?1"), [id])?;
             }
             Ok(Ok(()))
@@ -293,6 +332,15 @@ impl Database {
 }
 
 const SET_LEASE: &str = "INSERT OR REPLACE INTO lease (session, daemon) VALUES (?1, ?2)";
+
+fn exists(transaction: &Transaction<'_>, session: &str) -> rusqlite::Result<bool> {
+    transaction.prepare_cached("SELECT 1 FROM session WHERE id = ?1")?.exists([session])
+}
+
+/// As `Debug` writes it: hexadecimal.
+fn image_key(hash: ContentHash) -> String {
+    format!("{hash:?}")
+}
 
 fn lease(transaction: &Transaction<'_>, session: &str) -> rusqlite::Result<Option<String>> {
     let select = "SELECT daemon FROM lease WHERE session = ?1";

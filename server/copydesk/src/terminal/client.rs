@@ -112,7 +112,7 @@ impl TerminalClient {
                 None => Vec::new(),
             },
             SessionEvent::Notice { severity, text } => vec![acp_types::notice(severity, &text)],
-            event => acp_types::update(event).into_iter().collect(),
+            event => acp_types::updates(event),
         };
         for update in updates {
             self.line(&json!({ "sessionId": session, "update": update })).await;

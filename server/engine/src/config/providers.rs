@@ -172,7 +172,16 @@ fn model(provider_id: &str, key: &str, written: &RawModel, provider: &Arc<Provid
             ..ModelSettings::default()
         },
         takes_temperature: written.temperature.unwrap_or(true),
+        takes_images: takes_images(written),
         prices: written.cost.map(prices),
+    }
+}
+
+/// A model of which nothing is said is taken to see: few of today's do not.
+fn takes_images(written: &RawModel) -> bool {
+    match &written.modalities.input {
+        Some(kinds) => kinds.iter().any(|kind| kind == "image"),
+        None => written.attachment.unwrap_or(true),
     }
 }
 

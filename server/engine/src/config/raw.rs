@@ -75,6 +75,7 @@ pub(super) struct RawConfig {
     /// What commands are held to, where the system has a sandbox. Taken from your own files; a project only makes it stricter.
     pub(super) sandbox: RawSandbox,
     pub(super) tool_output: RawToolOutput,
+    pub(super) attachment: RawAttachment,
     /// How much is written to the log; `warn` if not set. Only your own files count.
     #[serde(rename = "logLevel")]
     pub(super) log_level: Option<RawLogLevel>,
@@ -194,6 +195,10 @@ pub(super) struct RawModel {
     pub(super) limit: RawModelLimit,
     /// Whether it takes a temperature.
     pub(super) temperature: Option<bool>,
+    /// What it takes and gives.
+    pub(super) modalities: RawModalities,
+    /// Whether it takes images, where `modalities` does not say so.
+    pub(super) attachment: Option<bool>,
     /// Merged into the body of every request.
     pub(super) options: serde_json::Map<String, Value>,
     /// Headers of every request to this model.
@@ -202,6 +207,14 @@ pub(super) struct RawModel {
     pub(super) cost: Option<RawCost>,
     /// Where its reasoning is sent back to it, for models that think between calls. If not set, only DeepSeek's models get it back.
     pub(super) interleaved: Option<Interleaved>,
+}
+
+#[derive(Default, serde::Deserialize, JsonSchema)]
+#[serde(default, expecting = "an object")]
+#[schemars(rename = "Modalities")]
+pub(super) struct RawModalities {
+    /// Such as `text`, `image` and `pdf`. A model without `image` is told of images in words; if not set, images are sent.
+    pub(super) input: Option<Vec<String>>,
 }
 
 /// `true` is `reasoning_content`; a text names another key of the message.
@@ -257,6 +270,22 @@ pub(super) struct RawToolOutput {
     pub(super) max_lines: Option<Whole<1>>,
     /// 51200 if not set.
     pub(super) max_bytes: Option<Whole<1>>,
+}
+
+/// What prompts may carry beside text.
+#[derive(Default, serde::Deserialize, JsonSchema)]
+#[serde(default, expecting = "an object")]
+#[schemars(rename = "Attachment")]
+pub(super) struct RawAttachment {
+    pub(super) image: RawImage,
+}
+
+#[derive(Default, serde::Deserialize, JsonSchema)]
+#[serde(default, expecting = "an object")]
+#[schemars(rename = "ImageAttachment")]
+pub(super) struct RawImage {
+    /// The largest image that is taken, in bytes of base64; 5242880 if not set.
+    pub(super) max_base64_bytes: Option<Whole<1>>,
 }
 
 #[derive(Default, serde::Deserialize, JsonSchema)]

@@ -7,8 +7,9 @@ use crate::config::{self, Config};
 use crate::event::SessionEvent;
 use crate::history;
 use crate::ids::{Millis, SessionId};
+use crate::image::{Image, Prompt};
 use crate::message::{Entry, PromptPart};
-use crate::ports::{Connection, Elsewhere, Lease, ListedSession, SessionMeta, StoreError};
+use crate::ports::{Connection, Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError};
 use crate::replay::Replay;
 use crate::session::SessionHandle;
 
@@ -156,7 +157,7 @@ impl Engine {
                     break;
                 }
                 start += page.len();
-                tell(load, &mut replay, &page).await;
+                tell(&*self.ports.store, load, &mut replay, &page).await;
             }
             tell_usage(load, &replay, &context.config).await;
         }
@@ -176,7 +177,7 @@ impl Engine {
                 let closing = history::close_interrupted(&rows.entries, self.ports.clock.now());
                 if !closing.is_empty() {
                     self.ports.store.append(load.id.clone(), closing.clone()).await?;
-                    tell(&load, &mut replay, &closing).await;
+                    tell(&*self.ports.store, &load, &mut replay, &closing).await;
                     rows.entries.extend(closing);
                 }
                 Lives::Here
@@ -196,7 +197,7 @@ impl Engine {
             let page = self.ports.store.page(load.id.clone(), rows.last, PAGE).await?;
             let Some(last) = page.last else { return Ok(()) };
             rows.last = last;
-            tell(load, replay, &page.entries).await;
+            tell(&*self.ports.store, load, replay, &page.entries).await;
             rows.entries.extend(page.entries);
             rows.notices.extend(page.damaged.into_iter().map(|(row, reason)| {
                 format!(
@@ -219,16 +220,37 @@ impl Engine {
     }
 }
 
-async fn tell(load: &LoadSession, replay: &mut Replay<'_>, entries: &[Entry]) {
+async fn tell(store: &dyn Store, load: &LoadSession, replay: &mut Replay<'_>, entries: &[Entry]) {
     // The replay also keeps what its end is told by; for a client that knows the history there is none.
     if load.history == History::Known {
         return;
     }
     for entry in entries {
-        if let Some(event) = replay.event(entry) {
-            update(load, event).await;
+        match replay.event(entry) {
+            Some(SessionEvent::User { message, prompt }) => {
+                let prompt = with_images(store, load, prompt).await;
+                update(load, SessionEvent::User { message, prompt }).await;
+            }
+            Some(event) => update(load, event).await,
+            None => {}
         }
     }
+}
+
+/// Those that the store still has.
+async fn with_images(store: &dyn Store, load: &LoadSession, prompt: Prompt) -> Prompt {
+    let mut images: Vec<Image> = Vec::new();
+    for part in prompt.parts() {
+        let PromptPart::Image { hash, .. } = part else { continue };
+        if images.iter().any(|image| image.hash() == *hash) {
+            continue;
+        }
+        match store.image(load.id.clone(), *hash).await {
+            Ok(image) => images.extend(image),
+            Err(error) => tracing::warn!(session = %load.id, %error, "an image could not be read"),
+        }
+    }
+    Prompt::stored(prompt.split().0, images)
 }
 
 async fn tell_usage(load: &LoadSession, replay: &Replay<'_>, config: &Config) {
@@ -246,7 +268,9 @@ fn title(prompt: &Entry) -> Option<String> {
     let Entry::User { parts, .. } = prompt else { return None };
     let text = parts.iter().find_map(|part| match part {
         PromptPart::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
-        PromptPart::Text { .. } | PromptPart::Link { .. } | PromptPart::Resource { .. } => None,
+        PromptPart::Text { .. } | PromptPart::Link { .. } | PromptPart::Resource { .. } | PromptPart::Image { .. } => {
+            None
+        }
     })?;
     // No more of a long prompt is looked at than can be shown.
     let start: String = text.trim_start().chars().take(TITLE * 4).collect();

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::*;
 use crate::event::{ToolCallState, ToolCallView};
 use crate::message::{Finish, TurnEnd};
-use crate::ports::Store as _;
+use crate::ports::{Content, ModelErrorKind, ModelMessage, ModelRequest};
 use crate::registry::Registry;
-use crate::testing::{FakeClient, FakeIds, FakeModel, ModelPlayer, World, config};
+use crate::testing::{FakeClient, FakeIds, FakeModel, ModelPlayer, World, config, png};
 
 /// A world with a configuration, and what plays its model.
 fn world() -> (World, ModelPlayer) {
@@ -59,7 +59,7 @@ fn shown(client: &FakeClient) -> Vec<String> {
         format!("{word} {} {} {state}, {} diffs, {} chars", view.name, view.title, view.diffs.len(), view.text.len())
     };
     let line = |event: SessionEvent| match event {
-        SessionEvent::User { parts, .. } => format!("user {parts:?}"),
+        SessionEvent::User { prompt, .. } => format!("user {:?}", prompt.parts()),
         SessionEvent::Text { delta, .. } => format!("text {delta}"),
         SessionEvent::Reasoning { delta, .. } => format!("thought {delta}"),
         SessionEvent::ToolCall(view) => call("call", &view),
@@ -387,4 +387,128 @@ async fn a_load_reads_in_pages_and_tells_the_first_before_it_reads_the_last() {
     assert_eq!(*seen.lock().unwrap(), Some(1), "told after one page");
     let told: Vec<_> = client.events().into_iter().filter(|event| matches!(event, SessionEvent::Text { .. })).collect();
     assert_eq!(told.len(), PAGE * 3 + 1);
+}
+
+fn image_prompt() -> Prompt {
+    let mut prompt = Prompt::default();
+    prompt.push(PromptPart::Text { text: "What is this?".to_owned() });
+    prompt.push_image(png(2, 3), Some("file:///shot.png".to_owned()));
+    prompt
+}
+
+/// The images of a request, by where they stand in it.
+fn images_of(request: &ModelRequest) -> Vec<Image> {
+    let pieces = request.messages.iter().filter_map(|message| match message {
+        ModelMessage::User(content) => Some(content),
+        _ => None,
+    });
+    let image = |piece: &Content| match piece {
+        Content::Image(image) => Some(image.clone()),
+        Content::Text(_) => None,
+    };
+    pieces.flatten().filter_map(image).collect()
+}
+
+/// All texts of the user's in a request.
+fn texts_of(request: &ModelRequest) -> String {
+    let pieces = request.messages.iter().filter_map(|message| match message {
+        ModelMessage::User(content) => Some(content),
+        _ => None,
+    });
+    let text = |piece: &Content| match piece {
+        Content::Text(text) => Some(text.clone()),
+        Content::Image(_) => None,
+    };
+    pieces.flatten().filter_map(text).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn r12_3_images_are_stored_beside_small_rows_and_shown_again_to_client_and_model() {
+    let (world, mut player) = world();
+    let engine = Engine::new(world.ports.clone());
+    let session = new_session(&world, &engine).await;
+    drop(session.prompt(image_prompt()).unwrap());
+    let reply = player.next_request().await;
+    assert_eq!(images_of(&reply.request), [png(2, 3)]);
+    let row = serde_json::to_string(&world.store.entries(session.id())[0]).unwrap();
+    assert!(row.contains("image/png") && row.len() < 500, "no bytes in the row: {row}");
+    // The next step of the turn shows it again.
+    reply.call("1", "read", r#"{"filePath": "missing.txt"}"#);
+    reply.finish(Finish::ToolCalls);
+    let reply = player.next_request().await;
+    assert_eq!(images_of(&reply.request), [png(2, 3)]);
+    let id = session.id().clone();
+
+    let (next, mut player) = after_death(&world);
+    let engine = Engine::new(next.ports.clone());
+    let loaded = engine.load_session(next.load_of(&id)).await.unwrap();
+    let told = next.client.events().into_iter().find_map(|event| match event {
+        SessionEvent::User { prompt, .. } => Some(prompt),
+        _ => None,
+    });
+    assert_eq!(told, Some(image_prompt()));
+    drop(ask(&loaded.session, "go on"));
+    assert_eq!(images_of(&player.next_request().await.request), [png(2, 3)]);
+
+    // As after a crash of the machine: the session goes on, and says what is missing.
+    next.store.lose_images();
+    engine.close_session(&id, &next.connection).await.unwrap();
+    let loaded = engine.load_session(next.load_of(&id)).await.unwrap();
+    drop(ask(&loaded.session, "go on"));
+    let request = player.next_request().await.request;
+    assert_eq!(images_of(&request), []);
+    assert!(texts_of(&request).contains("It is lost"), "{}", texts_of(&request));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_without_eyes_gets_a_note_and_no_error() {
+    let cases = [
+        (r#""modalities": {"input": ["text"], "output": ["text"]}"#, false),
+        (r#""attachment": false"#, false),
+        (r#""attachment": false, "modalities": {"input": ["text", "image"]}"#, true),
+        (r#""attachment": true"#, true),
+        (r#""modalities": {}"#, true),
+    ];
+    for (keys, sees) in cases {
+        let (world, mut player) = world();
+        let text = format!(
+            r#"{{"model": "local/small", "provider": {{"local": {{"options": {{"baseURL": "http://127.0.0.1:1/v1"}},
+                "models": {{"small": {{{keys}}}}}}}}}}}"#
+        );
+        world.disk.put(&path("/home/user/.config/copydesk/copydesk.jsonc"), text);
+        let engine = Engine::new(world.ports.clone());
+        let session = new_session(&world, &engine).await;
+        assert_eq!(session.config().problems, [], "{keys}");
+        drop(session.prompt(image_prompt()).unwrap());
+        let request = player.next_request().await.request;
+        assert_eq!(images_of(&request).len(), usize::from(sees), "{keys}");
+        assert_eq!(texts_of(&request).contains("you take no images"), !sees, "{keys}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_image_over_the_limit_is_refused_before_it_is_stored() {
+    let (world, _player) = world();
+    let text = r#"{"model": "local/small", "attachment": {"image": {"max_base64_bytes": 20}},
+        "provider": {"local": {"options": {"baseURL": "http://127.0.0.1:1/v1"}}}}"#;
+    world.disk.put(&path("/home/user/.config/copydesk/copydesk.jsonc"), text);
+    let engine = Engine::new(world.ports.clone());
+    let session = new_session(&world, &engine).await;
+    let Err(refused) = session.prompt(image_prompt()) else { panic!("it was taken") };
+    assert!(refused.to_string().contains("the limit is 20"), "{refused}");
+    assert_eq!(world.store.entries(session.id()), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_refuses_an_image_does_not_brick_the_session_without_a_way_out() {
+    let (world, mut player) = world();
+    let engine = Engine::new(world.ports.clone());
+    let session = new_session(&world, &engine).await;
+    let end = session.prompt(image_prompt()).unwrap();
+    player.next_request().await.fail(ModelErrorKind::Invalid, "No.");
+    let TurnEnd::Failed { message } = end.await else { panic!("it did not fail") };
+    assert!(message.starts_with("No. ") && message.contains(r#""modalities": {"input": ["text"]}"#), "{message}");
+    let end = ask(&new_session(&world, &engine).await, "no image");
+    player.next_request().await.fail(ModelErrorKind::Invalid, "No.");
+    assert_eq!(end.await, TurnEnd::Failed { message: "No.".to_owned() });
 }

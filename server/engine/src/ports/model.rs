@@ -9,6 +9,7 @@ use futures::stream::BoxStream;
 use serde_json::Value;
 
 use super::BoxFuture;
+use crate::image::Image;
 use crate::message::{Finish, ModelRef, Usage};
 
 pub trait Model: Send + Sync {
@@ -128,10 +129,35 @@ pub struct ToolSpec {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelMessage {
-    User(String),
+    User(Vec<Content>),
     Assistant(Vec<AssistantBlock>),
     /// The results of the calls in the assistant message before it.
     Results(Vec<ResultBlock>),
+}
+
+impl ModelMessage {
+    /// The user says `text` and nothing else.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User(vec![Content::Text(text.into())])
+    }
+}
+
+/// A piece of what a model is shown. Two texts never stand beside each other.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    Text(String),
+    Image(Image),
+}
+
+/// Adds a paragraph.
+pub fn push_text(content: &mut Vec<Content>, text: &str) {
+    match content.last_mut() {
+        Some(Content::Text(last)) => {
+            last.push_str("\n\n");
+            last.push_str(text);
+        }
+        Some(Content::Image(_)) | None => content.push(Content::Text(text.to_owned())),
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

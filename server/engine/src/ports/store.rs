@@ -1,10 +1,12 @@
 //! Sessions on the disk: rows that are only added.
 
+use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use serde::{Deserialize, Serialize};
 
 use super::BoxFuture;
 use crate::ids::{Millis, SessionId};
+use crate::image::Image;
 use crate::message::Entry;
 
 /// Several daemons may share one store. A session is written by the daemon that holds its lease, and read by all; the lease of a dead daemon is free.
@@ -15,6 +17,12 @@ pub trait Store: Send + Sync {
     /// Written when this resolves, so that the model never sees what is not stored; safe from a crash of the daemon, not yet of the machine.
     /// `StoreError::Elsewhere` without the lease.
     fn append(&self, session: SessionId, entries: Vec<Entry>) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Keeps the images that entries to come will name, as `append` keeps these. One that is there already stays.
+    fn keep_images(&self, session: SessionId, images: Vec<Image>) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// `None` where it is gone or damaged.
+    fn image(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Image>, StoreError>>;
 
     /// Safe from a crash of the machine. Once a turn, off the answer's path.
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>>;
@@ -30,7 +38,7 @@ pub trait Store: Send + Sync {
     /// Gives the lease back, where it is this daemon's.
     fn release(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Removes the session and all of its rows; nothing where it is gone already. `StoreError::Elsewhere` where another daemon holds it.
+    /// Removes the session with all of its rows and images; nothing where it is gone already. `StoreError::Elsewhere` where another daemon holds it.
     fn delete(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// In any order. A session whose own row is damaged is left out.

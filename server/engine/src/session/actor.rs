@@ -11,7 +11,8 @@ use crate::config;
 use crate::event::SessionEvent;
 use crate::history;
 use crate::ids::MessageId;
-use crate::message::{Entry, PromptPart, TurnEnd};
+use crate::image::Prompt;
+use crate::message::{Entry, TurnEnd};
 use crate::run::{Run, RunEnd};
 
 pub(crate) struct Actor {
@@ -67,7 +68,7 @@ impl Actor {
 
     async fn handle(&mut self, message: Message) {
         match message {
-            Message::Prompt { parts, turn, done } => self.prompt(parts, turn, done).await,
+            Message::Prompt { prompt, turn, done } => self.prompt(prompt, turn, done).await,
             Message::Choose { choice, done } => {
                 self.choose(choice).await;
                 let _ = done.send(());
@@ -76,15 +77,16 @@ impl Actor {
         }
     }
 
-    async fn prompt(&mut self, parts: Vec<PromptPart>, turn: Turn, done: oneshot::Sender<TurnEnd>) {
+    async fn prompt(&mut self, prompt: Prompt, turn: Turn, done: oneshot::Sender<TurnEnd>) {
         self.context.warn_at_opening().await;
+        let (parts, images) = prompt.split();
         let entry = Entry::User {
             message: MessageId::next(&*self.context.ports.ids),
             at: self.context.ports.clock.now(),
             agent: self.context.agent().name,
             parts,
         };
-        match self.context.journal.append(vec![entry]).await {
+        match self.context.journal.append_with(images, entry).await {
             Ok(entry) => {
                 self.waiting.push(Waiting { turn, entry, done });
                 self.start().await;

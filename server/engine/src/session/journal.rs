@@ -1,9 +1,13 @@
 //! The session's entries: stored first, then known here, in one order for everybody who adds to them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use copydesk_workspace::hash::ContentHash;
 
 use crate::event::SessionEvent;
 use crate::ids::SessionId;
+use crate::image::Image;
 use crate::message::{Entry, Todo};
 use crate::ports::{BoxFuture, Client, Store, StoreError};
 use crate::tool::{Todos, ToolError};
@@ -30,6 +34,28 @@ impl Journal {
         let index = entries.len();
         entries.extend(new);
         Ok(index)
+    }
+
+    /// The images first: no entry names one that is not stored.
+    pub(crate) async fn append_with(&self, images: Vec<Image>, entry: Entry) -> Result<usize, StoreError> {
+        if !images.is_empty() {
+            self.store.keep_images(self.session.clone(), images).await?;
+        }
+        self.append(vec![entry]).await
+    }
+
+    /// Adds those of `wanted` that `held` lacks. What is gone, or cannot be read now, is left out.
+    pub(crate) async fn fetch_images(&self, wanted: BTreeSet<ContentHash>, held: &mut BTreeMap<ContentHash, Image>) {
+        for hash in wanted {
+            if held.contains_key(&hash) {
+                continue;
+            }
+            match self.store.image(self.session.clone(), hash).await {
+                Ok(Some(image)) => drop(held.insert(hash, image)),
+                Ok(None) => tracing::warn!(session = %self.session, ?hash, "an image of the session is lost"),
+                Err(error) => tracing::warn!(session = %self.session, %error, "an image could not be read"),
+            }
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

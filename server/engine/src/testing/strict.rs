@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::ports::{AssistantBlock, ModelMessage, ModelRequest};
+use crate::ports::{AssistantBlock, Content, ModelMessage, ModelRequest};
 
 /// The first fault of the request, in words.
 pub fn check_request(request: &ModelRequest) -> Result<(), String> {
@@ -38,8 +38,8 @@ pub fn check_messages(messages: &[ModelMessage]) -> Result<(), String> {
         let next = messages.get(index + 1);
         let at = |fault: String| format!("message {index}: {fault}");
         match message {
-            ModelMessage::User(text) => {
-                not_blank(text, "a user message").map_err(at)?;
+            ModelMessage::User(content) => {
+                check_content(content).map_err(at)?;
                 if matches!(next, Some(ModelMessage::User(_))) {
                     return Err(at("two user messages in a row".to_owned()));
                 }
@@ -72,6 +72,22 @@ pub fn check_messages(messages: &[ModelMessage]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn check_content(content: &[Content]) -> Result<(), String> {
+    if content.is_empty() {
+        return Err("a user message is empty".to_owned());
+    }
+    for piece in content {
+        if let Content::Text(text) = piece {
+            not_blank(text, "a text of the user")?;
+        }
+    }
+    let is_text = |piece: &Content| matches!(piece, Content::Text(_));
+    match content.windows(2).any(|pair| pair.iter().all(is_text)) {
+        true => Err("two texts beside each other".to_owned()),
+        false => Ok(()),
+    }
 }
 
 /// The ids of the calls, in order.

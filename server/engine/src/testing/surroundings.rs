@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Boundaries, lock};
 use crate::ids::{Millis, SessionId};
+use crate::image::Image;
 use crate::message::Entry;
 use crate::ports::{
     ApplyRequest, BoxFuture, CapturedOutput, Clock, CommandEnd, Diagnostics, DiagnosticsReport, DiagnosticsTarget,
@@ -85,6 +86,7 @@ impl<D: Disk> Files for DiskFiles<D> {
 #[derive(Default)]
 pub struct MemoryStore {
     sessions: Mutex<BTreeMap<SessionId, (SessionMeta, Vec<Entry>)>>,
+    images: Mutex<BTreeMap<(SessionId, ContentHash), Image>>,
     broken: Mutex<Option<StoreError>>,
     damaged: Mutex<Vec<(i64, String)>>,
     /// Sessions whose lease another daemon has.
@@ -143,6 +145,11 @@ impl MemoryStore {
         }
     }
 
+    /// All images are gone.
+    pub fn lose_images(&self) {
+        lock(&self.images).clear();
+    }
+
     /// Pages that were read so far.
     pub fn pages(&self) -> usize {
         self.pages.load(Ordering::SeqCst)
@@ -154,7 +161,11 @@ impl MemoryStore {
 
     /// What a dead daemon leaves: the same rows in a store that no old engine reaches.
     pub fn survivor(&self) -> Arc<Self> {
-        Arc::new(Self { sessions: Mutex::new(lock(&self.sessions).clone()), ..Self::default() })
+        Arc::new(Self {
+            sessions: Mutex::new(lock(&self.sessions).clone()),
+            images: Mutex::new(lock(&self.images).clone()),
+            ..Self::default()
+        })
     }
 }
 
@@ -182,6 +193,22 @@ impl Store for MemoryStore {
             self.boundaries.tick();
             Ok(())
         })
+    }
+
+    fn keep_images(&self, session: SessionId, images: Vec<Image>) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            if let Some(error) = lock(&self.broken).clone() {
+                return Err(error);
+            }
+            let named = images.into_iter().map(|image| ((session.clone(), image.hash()), image));
+            lock(&self.images).extend(named);
+            Ok(())
+        })
+    }
+
+    fn image(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Image>, StoreError>> {
+        let image = lock(&self.images).get(&(session, hash)).cloned();
+        Box::pin(async { Ok(image) })
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -242,6 +269,7 @@ impl Store for MemoryStore {
             }
             lock(&self.held).remove(&session);
             lock(&self.sessions).remove(&session);
+            lock(&self.images).retain(|(of, _), _| *of != session);
             Ok(())
         })
     }

@@ -164,6 +164,7 @@ fn model(provider: &str, name: &str) -> ConfiguredModel {
         provider: Arc::new(settings),
         settings: ModelSettings { context: Some(1000), ..ModelSettings::default() },
         takes_temperature: true,
+        takes_images: true,
         prices: None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{Declared, check_tools, is_name, is_text};
+use super::{Declared, check_tools, is_image, is_name, is_text};
 
 pub(super) fn check(body: &Map<String, Value>, wrong: &mut Vec<String>) {
     if let Some(tools) = body.get("tools") {
@@ -58,7 +58,7 @@ impl<'a> Conversation<'a> {
             match role {
                 "assistant" => self.check_assistant(message, &mut here),
                 "tool" => self.check_result(message, &mut here),
-                _ => check_content(&message["content"], &mut here),
+                _ => check_content(role, &message["content"], &mut here),
             }
             self.last_role = role;
             wrong.extend(here.into_iter().map(|text| format!("messages[{at}]: {text}")));
@@ -84,7 +84,7 @@ impl<'a> Conversation<'a> {
             }
         };
         if calls.is_empty() || !message["content"].is_null() {
-            check_content(&message["content"], wrong);
+            check_content("assistant", &message["content"], wrong);
         }
         for call in calls {
             self.check_call(call, wrong);
@@ -118,11 +118,11 @@ impl<'a> Conversation<'a> {
         if !self.open.remove(id) {
             wrong.push(format!("a result for `{id}`, which is no call before it without one"));
         }
-        check_content(&message["content"], wrong);
+        check_content("tool", &message["content"], wrong);
     }
 }
 
-fn check_content(content: &Value, wrong: &mut Vec<String>) {
+fn check_content(role: &str, content: &Value, wrong: &mut Vec<String>) {
     let whole = match content {
         Value::Array(parts) => {
             !parts.is_empty() && parts.iter().all(|part| part["type"] != "text" || is_text(&part["text"]))
@@ -131,5 +131,17 @@ fn check_content(content: &Value, wrong: &mut Vec<String>) {
     };
     if !whole {
         wrong.push("the content is empty".to_owned());
+    }
+    for part in content.as_array().into_iter().flatten() {
+        match part["type"].as_str() {
+            Some("text") => {}
+            Some("image_url") if role == "user" => {
+                let url = part["image_url"]["url"].as_str().and_then(|url| url.strip_prefix("data:"));
+                if !url.and_then(|url| url.split_once(";base64,")).is_some_and(|(kind, data)| is_image(kind, data)) {
+                    wrong.push("an image is no data URL of an image".to_owned());
+                }
+            }
+            kind => wrong.push(format!("a piece of type {kind:?} in a message of role `{role}`")),
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{Declared, check_tools, is_name, is_text};
+use super::{Declared, check_tools, is_image, is_name, is_text};
 use crate::scripted_model::events::messages::signature;
 
 const HEADERS: [&str; 2] = ["x-api-key", "anthropic-version"];
@@ -263,7 +263,7 @@ impl<'a> Conversation<'a> {
                     continue;
                 }
                 "text" => check_text(block, wrong),
-                "image" => check_block(block, &["source", "cache_control"], wrong),
+                "image" => check_picture(block, wrong),
                 kind => wrong.push(format!("a block `{kind}` of the user")),
             }
             others = true;
@@ -283,10 +283,19 @@ impl<'a> Conversation<'a> {
         for inner in content.as_array().into_iter().flatten() {
             match inner["type"].as_str().unwrap_or_default() {
                 "text" => check_text(inner, wrong),
-                "image" => check_block(inner, &["source", "cache_control"], wrong),
+                "image" => check_picture(inner, wrong),
                 kind => wrong.push(format!("a block `{kind}` in the result of `{id}`")),
             }
         }
+    }
+}
+
+fn check_picture(block: &Value, wrong: &mut Vec<String>) {
+    check_block(block, &["source", "cache_control"], wrong);
+    let source = &block["source"];
+    let text = |key: &str| source[key].as_str().unwrap_or_default();
+    if source["type"] != "base64" || !is_image(text("media_type"), text("data")) {
+        wrong.push("an image is no base64 of an image".to_owned());
     }
 }
 

@@ -1,7 +1,9 @@
 //! A request as the body of `POST …/chat/completions`. Pure. Equal requests give equal bytes, and a longer history only adds to the end: what is fixed
 //! for a session stands before the messages, so that providers can reuse what they have read.
 
-use copydesk_engine::ports::{AssistantBlock, ModelMessage, ModelRequest, ToolSpec};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use copydesk_engine::ports::{AssistantBlock, Content, ModelMessage, ModelRequest, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use crate::providers::names;
@@ -126,7 +128,7 @@ fn messages(request: &ModelRequest, dialect: &Dialect) -> Vec<Value> {
     }
     for message in &request.messages {
         match message {
-            ModelMessage::User(text) => push_user(&mut out, text, dialect),
+            ModelMessage::User(content) => push_user(&mut out, content, dialect),
             ModelMessage::Assistant(blocks) => out.extend(assistant(blocks, dialect)),
             ModelMessage::Results(results) => out.extend(results.iter().map(|result| {
                 json!({"role": "tool", "tool_call_id": call_id(&result.id, dialect.call_ids), "content": result.text})
@@ -136,20 +138,53 @@ fn messages(request: &ModelRequest, dialect: &Dialect) -> Vec<Value> {
     out
 }
 
-/// Texts in a row become one message: an assistant message of reasoning alone may be missing between them, and some servers want roles to alternate.
-fn push_user(out: &mut Vec<Value>, text: &str, dialect: &Dialect) {
+/// What the user says in a row becomes one message: an assistant message of reasoning alone may be missing between them, and some servers want roles to
+/// alternate.
+fn push_user(out: &mut Vec<Value>, content: &[Content], dialect: &Dialect) {
     let role = |wanted: &str| out.last().is_some_and(|message| message["role"] == wanted);
     let (after_user, after_results) = (role("user"), role("tool"));
     match (out.last_mut(), dialect.after_results) {
         (Some(last), _) if after_user => {
-            let joined = format!("{}\n\n{text}", last["content"].as_str().unwrap_or_default());
-            last["content"] = Value::String(joined);
+            last["content"] = joined(last["content"].take(), user(content));
             return;
         }
         (_, Some(between)) if after_results => out.push(json!({"role": "assistant", "content": between})),
         _ => {}
     }
-    out.push(json!({"role": "user", "content": text}));
+    out.push(json!({"role": "user", "content": user(content)}));
+}
+
+/// Text alone is a string: not every server takes a list.
+fn user(content: &[Content]) -> Value {
+    match content {
+        [Content::Text(text)] => json!(text),
+        pieces => pieces.iter().map(piece).collect(),
+    }
+}
+
+fn piece(piece: &Content) -> Value {
+    match piece {
+        Content::Text(text) => text_piece(text),
+        Content::Image(image) => {
+            let url = format!("data:{};base64,{}", image.kind().mime(), BASE64_STANDARD.encode(image.bytes()));
+            json!({"type": "image_url", "image_url": {"url": url}})
+        }
+    }
+}
+
+fn text_piece(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+fn joined(first: Value, second: Value) -> Value {
+    let pieces = |content: Value| match content {
+        Value::Array(pieces) => pieces,
+        text => vec![text_piece(text.as_str().unwrap_or_default())],
+    };
+    match (first.as_str(), second.as_str()) {
+        (Some(first), Some(second)) => Value::String(format!("{first}\n\n{second}")),
+        _ => Value::Array([pieces(first), pieces(second)].concat()),
+    }
 }
 
 /// `None` where nothing is left that this protocol can say.

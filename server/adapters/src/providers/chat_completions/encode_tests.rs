@@ -15,7 +15,7 @@ fn request(model: &str, messages: Vec<ModelMessage>) -> ModelRequest {
 }
 
 fn user(text: &str) -> ModelMessage {
-    ModelMessage::User(text.to_owned())
+    ModelMessage::user(text)
 }
 
 fn call(id: &str, name: &str, input: Value) -> AssistantBlock {
@@ -246,4 +246,24 @@ fn openai_names_the_limit_in_its_own_way() {
     Arc::get_mut(&mut request.provider).unwrap().base_url = "https://api.openai.com/v1".to_owned();
     let body = body(&request);
     assert_eq!((&body["max_completion_tokens"], body.get("max_tokens")), (&json!(10), None));
+}
+
+#[test]
+fn an_image_is_a_data_url_between_the_texts() {
+    let image = png(2, 3);
+    let shown = |text: &str| ModelMessage::User(vec![Content::Text(text.to_owned()), Content::Image(image.clone())]);
+    let url = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAAAAAAA";
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let picture = json!({"type": "image_url", "image_url": {"url": url}});
+    let body = body(&request("p/m", vec![shown("What is this?")]));
+    assert_eq!(body["messages"][1], json!({"role": "user", "content": [text("What is this?"), picture]}));
+
+    // Two messages of the user's, with thoughts between them that are not sent.
+    let thinks = ModelMessage::Assistant(vec![thought("Hm.")]);
+    let messages = |first: ModelMessage, second: ModelMessage| {
+        super::body(&request("p/m", vec![first, thinks.clone(), second]))["messages"][1]["content"].take()
+    };
+    assert_eq!(messages(user("One"), shown("two")), json!([text("One"), text("two"), picture]));
+    assert_eq!(messages(shown("One"), user("two")), json!([text("One"), picture, text("two")]));
+    assert_eq!(messages(user("One"), user("two")), json!("One\n\ntwo"));
 }

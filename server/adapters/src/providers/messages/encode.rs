@@ -1,7 +1,9 @@
 //! A request as the body of `POST …/messages`. Pure. Equal requests give equal bytes, and a longer history only adds to the end, apart from the marks that
 //! tell the provider where to cache: these move along with it.
 
-use copydesk_engine::ports::{AssistantBlock, ModelMessage, ModelRequest, ResultBlock, ToolSpec};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use copydesk_engine::ports::{AssistantBlock, Content, ModelMessage, ModelRequest, ResultBlock, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::REDACTED;
@@ -136,7 +138,7 @@ fn messages(request: &ModelRequest) -> Vec<Value> {
     let mut out: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in &request.messages {
         let (role, blocks) = match message {
-            ModelMessage::User(text) => ("user", vec![json!({"type": "text", "text": text})]),
+            ModelMessage::User(content) => ("user", content.iter().map(user).collect()),
             ModelMessage::Results(results) => ("user", results.iter().map(result).collect()),
             ModelMessage::Assistant(blocks) => {
                 let blocks: Vec<Value> = blocks.iter().filter_map(|block| assistant(block, unsigned)).collect();
@@ -152,6 +154,16 @@ fn messages(request: &ModelRequest) -> Vec<Value> {
         }
     }
     out.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect()
+}
+
+fn user(piece: &Content) -> Value {
+    match piece {
+        Content::Text(text) => json!({"type": "text", "text": text}),
+        Content::Image(image) => {
+            let data = BASE64_STANDARD.encode(image.bytes());
+            json!({"type": "image", "source": {"type": "base64", "media_type": image.kind().mime(), "data": data}})
+        }
+    }
 }
 
 fn result(result: &ResultBlock) -> Value {

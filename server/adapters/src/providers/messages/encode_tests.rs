@@ -21,7 +21,7 @@ fn tool(name: &str) -> ToolSpec {
 }
 
 fn user(text: &str) -> ModelMessage {
-    ModelMessage::User(text.to_owned())
+    ModelMessage::user(text)
 }
 
 fn call(id: &str, name: &str, input: Value) -> AssistantBlock {
@@ -339,4 +339,32 @@ fn what_models_once_sent_becomes_what_providers_take_back() {
     assert_eq!(calls[0]["input"], json!({"value": "{\"path\": "}));
     assert_eq!((&calls[1]["name"], &calls[1]["input"]), (&json!("invalid"), &json!({})));
     assert_eq!(body["messages"][2]["content"][1]["tool_use_id"], calls[1]["id"]);
+}
+
+#[test]
+fn an_image_is_a_block_and_carries_the_mark_where_it_is_the_last() {
+    let image = png(2, 3);
+    let text = || Content::Text("What is this?".to_owned());
+    let shown = |content: Vec<Content>| ModelMessage::User(content);
+    let source = json!({
+        "type": "base64",
+        "media_type": "image/png",
+        "data": "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAAAAAAA",
+    });
+    let last = body(&request("anthropic/claude-sonnet-4-5", vec![shown(vec![text(), Content::Image(image.clone())])]));
+    assert_eq!(
+        last["messages"][0]["content"],
+        json!([
+            {"type": "text", "text": "What is this?"},
+            {"type": "image", "source": source, "cache_control": {"type": "ephemeral"}},
+        ])
+    );
+    let first = body(&request("anthropic/claude-sonnet-4-5", vec![shown(vec![Content::Image(image), text()])]));
+    assert_eq!(
+        first["messages"][0]["content"],
+        json!([
+            {"type": "image", "source": source},
+            {"type": "text", "text": "What is this?", "cache_control": {"type": "ephemeral"}},
+        ])
+    );
 }
