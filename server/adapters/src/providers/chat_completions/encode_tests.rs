@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use copydesk_engine::ports::{ModelSettings, ResultBlock, WireProtocol};
+use copydesk_engine::testing::png;
 use serde_json::json;
 
 use super::*;

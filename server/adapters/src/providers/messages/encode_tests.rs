@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use copydesk_engine::ports::WireProtocol;
+use copydesk_engine::testing::png;
 
 use super::*;
 use crate::providers::loopback;
