@@ -2,6 +2,7 @@
 
 use copydesk_engine::ids::{AskId, CallId};
 use copydesk_engine::ports::AskOption;
+use copydesk_engine::testing::png;
 use copydesk_workspace::path::AbsPath;
 
 use super::*;
