@@ -327,6 +327,7 @@ async fn r12_3_an_image_reaches_the_model_is_stored_and_shown_again() {
     let prompt = client.send("session/prompt", json!({ "sessionId": session, "prompt": prompt }));
     assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
     let home = client.home().clone();
+    client.disregard("session/update");
     client.finish().await;
 
     let client = FakeEditor::open_acp(home.clone(), json!({})).await;
@@ -344,6 +345,7 @@ async fn r12_3_an_image_reaches_the_model_is_stored_and_shown_again() {
     let large = json!([{ "type": "image", "data": "A".repeat(6 << 20), "mimeType": "image/png" }]);
     let refused = client.request("session/prompt", json!({ "sessionId": session, "prompt": large })).await.unwrap_err();
     assert!(refused.code == -32602 && refused.message.contains("no PNG"), "{refused:?}");
+    client.disregard("session/update");
     client.finish().await;
     model.finish();
 }
