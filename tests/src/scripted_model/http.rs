@@ -40,9 +40,7 @@ impl SeenRequest {
     pub fn images(&self) -> Vec<String> {
         let image = |block: &Value| match (&block["image_url"]["url"], &block["source"]) {
             (Value::String(url), _) => Some(url.clone()),
-            (_, source) => {
-                Some(format!("data:{};base64,{}", source["media_type"].as_str()?, source["data"].as_str()?))
-            }
+            (_, source) => Some(format!("data:{};base64,{}", source["media_type"].as_str()?, source["data"].as_str()?)),
         };
         self.messages().iter().flat_map(blocks).filter_map(image).collect()
     }

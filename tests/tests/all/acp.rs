@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use copydesk_tests::daemon::Home;
 use copydesk_tests::fake_editor::FakeEditor;
-use copydesk_tests::scripted_model::{Gate, Reply, Script, ScriptedModel};
+use copydesk_tests::scripted_model::{Gate, Reply, Script, ScriptedModel, Wire};
 use serde_json::{Value, json};
 
 /// Design §3: whatever is pending.
@@ -320,7 +320,18 @@ const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mN
 
 #[tokio::test]
 async fn r12_3_an_image_reaches_the_model_is_stored_and_shown_again() {
-    let (model, client) = with_model([Reply::text("A pixel."), Reply::text("Black.")], json!({})).await;
+    for wire in [Wire::ChatCompletions, Wire::Messages] {
+        image_turns(wire).await;
+    }
+}
+
+async fn image_turns(wire: Wire) {
+    let model = ScriptedModel::start([Reply::text("A pixel."), Reply::text("Black.")]).await;
+    let home = Home::new();
+    let options = json!({ "baseURL": model.base_url(), "apiKey": "key" });
+    let provider = json!({ "scripted": { "npm": wire.npm(), "options": options, "models": { "model": {} } } });
+    home.configure(&json!({ "model": "scripted/model", "provider": provider }).to_string());
+    let client = FakeEditor::open_acp(home, json!({})).await;
     let session = client.new_session().await;
     let image = json!({ "type": "image", "data": PIXEL, "mimeType": "image/png", "uri": "file:///shot.png" });
     let prompt = json!([{ "type": "text", "text": "What is this?" }, image]);
