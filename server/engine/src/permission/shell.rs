@@ -15,6 +15,7 @@ mod expansion;
 mod file_programs;
 mod find;
 mod interpreters;
+mod numbers;
 mod options;
 mod programs;
 mod proven;

@@ -753,3 +753,210 @@ fn r5_5_commands_that_discard_work_say_what_is_lost() {
     assert_eq!(loses("git reset --hard"), Some("uncommitted changes of tracked files"));
     assert_eq!(loses("git clean -fd"), Some("files that are not tracked"));
 }
+
+#[test]
+fn r8_1_nothing_hides_behind_joined_lines_special_names_or_open_words() {
+    check_unknown(&[
+        "echo \"$\\\n(rm x)\"",
+        "echo $\\\n(rm x)",
+        "x=ls; echo \"$x\\\ny\"",
+        "r\\\nm x",
+        "echo x | xargs timeout 5",
+        "echo x | xargs env",
+        "echo x | xargs xargs",
+        "echo x | xargs find",
+        "echo x | xargs nice",
+        "env 'BASH_FUNC_git%%=() { rm x; }' bash -c 'git log'",
+        "readonly x=rm\nx=ls\n$x y",
+        "declare -l x; x=RM; $x y",
+        "true rm; _=ls; $_ x",
+        "RANDOM=ls; $RANDOM",
+        "x=ls; echo $((x=7)); $x",
+        "x=ls; : ${x[y=1]}; $x",
+        "printf \"-v\" x rm; x=ls; printf -v x rm; $x y",
+        "x=ls; read x; $x",
+        "x=ls; f() { x=rm; }; f; $x y",
+        "x=ls; for i in 1 2; do $x y; x=rm; done",
+        "cat <<$'E'\nx\nE",
+        "x=ls; for x in $(cat f); do $x; done",
+        "x=ls; unset x; $x y",
+        "x=ls; eval 'x=rm'; $x y",
+        "x=ls; if true; then x=rm; fi; $x y",
+        "x=ls; y=$x; y+=z; $y",
+    ]);
+    // A program of the workspace has a name, not a meaning.
+    check("./env git log", &["$ ./env git log", "$ git log"]);
+    check("/tmp/bash -c ls", &["$ /tmp/bash -c ls", "$ ls", "< /w"]);
+    check("env - A=1 rm x", &["$ rm x", "> /w/x"]);
+    check("x=rm; $x y", &["$ rm y", "> /w/y"]);
+    check("ls -a\\\n  b", &["$ ls -a b", "< /w/b"]);
+    check("ls \\\n  b", &["$ ls b", "< /w/b"]);
+}
+
+#[test]
+fn r8_2_deep_and_long_texts_are_bounded() {
+    check_unknown(&[
+        &"(".repeat(10_000),
+        &format!("{}ls{}", "(".repeat(10_000), ")".repeat(10_000)),
+        &"$(".repeat(5_000),
+        &"`".repeat(9_999),
+        &"{ ".repeat(10_000),
+        &"\"$(".repeat(9_000),
+    ]);
+    check_unknown(&[
+        &"if ls; then ".repeat(3_000),
+        &"! ".repeat(10_000),
+        &"time ".repeat(10_000),
+        &"eval ".repeat(20_000),
+        &format!("{}rm x", "nice ".repeat(20_000)),
+        &"${x:-".repeat(9_000),
+        &"((".repeat(10_000),
+        &"f() { ".repeat(5_000),
+    ]);
+    check_unknown(&[
+        &format!("echo {}", "a".repeat(1 << 20)),
+        &"ls; ".repeat(300_000),
+        &format!("echo {}", "{a,b}".repeat(40_000) + " $("),
+        &"<<a ".repeat(50_000),
+    ]);
+    let braces = analysed(&format!("cat {}", "{a".repeat(30_000)));
+    assert!(matches!(braces.files[0].place, Place::Unknown(_)));
+    let many = analysed(&"ls; ".repeat(10_000));
+    assert_eq!(many.commands.len(), 10_000);
+    let nested = (0..12).fold("rm x".to_owned(), |inner, _| format!("echo $({inner})"));
+    assert_eq!(verdict(&nested), Verdict::Deny);
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a text is made of, where bash's own signs meet in any order.
+    fn text() -> impl Strategy<Value = String> {
+        let part = prop::sample::select(vec![
+            "rm x",
+            "git log",
+            "echo",
+            "'",
+            "\"",
+            "`",
+            "$(",
+            ")",
+            "(",
+            "((",
+            "))",
+            "${x:-",
+            "}",
+            "{",
+            " ",
+            "\n",
+            ";",
+            "&",
+            "|",
+            "<",
+            ">",
+            "<<E",
+            "\nE\n",
+            "<(",
+            "$'",
+            "\\",
+            "#",
+            "=",
+            "x=",
+            "[[",
+            "]]",
+            "[",
+            "]",
+            "if ",
+            "then ",
+            "fi",
+            "for x in ",
+            "do ",
+            "done",
+            "case a in ",
+            "esac",
+            ";;",
+            "function f ",
+            "f() ",
+            "~",
+            "*",
+            "{a,b}",
+            "é",
+            "eval ",
+            "bash -c ",
+            "xargs ",
+            "find . -exec ",
+            " \\;",
+            "sed ",
+            "awk ",
+            "dd of=",
+            "git checkout ",
+            "env ",
+            "cd a",
+            "$x",
+            "-",
+            "--",
+            "!",
+            "export ",
+            "read ",
+            "2>&1",
+            "@",
+            ":",
+        ]);
+        prop::collection::vec(part, 0..14).prop_map(|parts| parts.concat())
+    }
+
+    /// Ways to run a command that all run it.
+    fn wrapped(command: &str, way: usize) -> String {
+        let quoted = command.replace('\'', "'\\''");
+        match way {
+            0 => format!("git log; {command}"),
+            1 => format!("git log && {command} || echo a"),
+            2 => format!("{command} | cat"),
+            3 => format!("({command})"),
+            4 => format!("{{ {command}\n}}"),
+            5 => format!("echo $({command})"),
+            6 => format!("echo \"a $({command}) b\""),
+            7 => format!("bash -c '{quoted}'"),
+            8 => format!("eval '{quoted}'"),
+            9 => format!("if true; then\n{command}\nfi"),
+            10 => format!("for i in 1; do\n{command}\ndone"),
+            11 => format!("f() {{\n{command}\n}}"),
+            12 => format!("bash <<'END'\n{command}\nEND\n"),
+            13 => format!("cat <({command})"),
+            14 => format!("trap '{quoted}' EXIT"),
+            15 => format!("case a in a) {command} ;; esac"),
+            16 => format!("while {command}\ndo break; done"),
+            17 => format!("A=1 timeout 5 env B=2 bash -c '{quoted}' 2>&1"),
+            18 => format!("find . -exec bash -c '{quoted}' \\;"),
+            _ => format!("! {command} & echo b # c"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn r8_1_no_way_of_running_loses_a_command(ways in prop::collection::vec(0..20_usize, 0..5), quote in 0..5_usize) {
+            let name = ["rm", "'rm'", "\"rm\"", "\\rm", "r''m"][quote];
+            let text = ways.iter().fold(format!("{name} -rf x"), |inner, way| wrapped(&inner, *way));
+            prop_assert_ne!(verdict(&text), Verdict::Allow, "{}", &text);
+            let analysis = analysed(&text);
+            let seen = analysis.commands.iter().any(|command| command.pattern == "rm -rf x");
+            prop_assert!(seen || !analysis.unknown.is_empty(), "{}", &text);
+        }
+
+        #[test]
+        fn r8_2_nothing_panics(text in text()) {
+            let analysis = analysed(&text);
+            prop_assert!(!analysis.commands.is_empty() || !analysis.unknown.is_empty());
+            for span in analysis.commands.iter().map(|c| &c.span).chain(analysis.unknown.iter().map(|u| &u.span)) {
+                prop_assert!(text.get(span.clone()).is_some(), "{:?} of {:?}", span, &text);
+            }
+        }
+
+        #[test]
+        fn r8_2_no_bytes_panic(text in any::<String>()) {
+            analysed(&text);
+        }
+    }
+}

@@ -258,8 +258,7 @@ impl Walk {
         if parsed.has(&["C"]) {
             self.unknown(&call.span, "`mapfile` runs a command for lines");
         }
-        let computes = is_declaration(name) && parsed.has(&["i", "n"]);
-        if computes {
+        if is_declaration(name) && (name == "readonly" || parsed.has(&["i", "n", "l", "u", "c", "r"])) {
             self.unknown(&call.span, format!("`{name}` gives a variable another meaning"));
         }
         let mut names: Vec<&Arg> = match name {
@@ -322,10 +321,15 @@ impl Walk {
 
 fn without_set(name: &str, call: &Call, scope: &Scope) -> Scope {
     let mut scope = scope.clone();
-    if name == "printf" && !call.words().first().is_some_and(|arg| arg.raw.starts_with("-v")) {
+    let first = call.words().first();
+    if name == "printf" && first.is_some_and(|arg| arg.text.as_deref().is_some_and(|text| !text.starts_with("-v"))) {
         return scope;
     }
-    let named: Vec<&str> = call.words().iter().filter_map(|arg| arg.raw.split(['=', '+', '[']).next()).collect();
+    let named: Vec<&str> = call
+        .words()
+        .iter()
+        .filter_map(|arg| arg.text.as_deref().unwrap_or(&arg.raw).split(['=', '+', '[']).next())
+        .collect();
     let plain = call.words().iter().all(|arg| arg.text.is_some() || is_declaration(name));
     scope.variables.retain(|variable, _| plain && !named.contains(&variable.as_str()));
     scope

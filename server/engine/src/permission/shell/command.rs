@@ -5,7 +5,9 @@ use super::options::Arg;
 use super::syntax::{RedirectKind, Simple, Span, Word};
 use super::walk::{Ends, Walk};
 use super::wrappers::{self, Wrapped, Wrapper};
-use super::{Effect, FileAccess, SimpleCommand, arity, builtins, find, interpreters, programs, proven};
+use super::{
+    Effect, FileAccess, SimpleCommand, arity, builtins, find, interpreters, programs, proven, touched, variables,
+};
 
 /// A command with what stands around it.
 #[derive(Debug, Clone)]
@@ -65,7 +67,7 @@ impl Walk {
         for assignment in &simple.assignments {
             let value = self.assignment(assignment, &behind);
             if simple.words.is_empty() {
-                match value {
+                match value.filter(|_| !variables::is_special(&assignment.name)) {
                     Some(values) => behind.variables.insert(assignment.name.clone(), values),
                     None => behind.variables.remove(&assignment.name),
                 };
@@ -78,6 +80,12 @@ impl Walk {
         for word in &simple.words {
             self.word(word, &scope);
         }
+        // Bash expands the words from left to right, so that one can set what the next expands.
+        let (scope, behind) = if touched::sets_within(&simple.raw) {
+            (touched::without_variables(scope), touched::without_variables(behind))
+        } else {
+            (scope, behind)
+        };
         if simple.words.is_empty() {
             return Ends::same(behind);
         }
@@ -113,6 +121,15 @@ impl Walk {
 
     /// Judges `call`, and whatever it runs in turn.
     pub(super) fn judge(&mut self, call: &Call, scope: Scope) -> Ends {
+        let behind = lost(scope.clone());
+        if !self.takes(call.args.len()) {
+            self.unknown(&call.span, "the text has too many words to be understood");
+            return Ends::same(behind);
+        }
+        self.deeper(|walk| walk.judge_here(call, scope)).unwrap_or_else(|| Ends::same(behind))
+    }
+
+    fn judge_here(&mut self, call: &Call, scope: Scope) -> Ends {
         let Some(program) = call.program().map(str::to_owned) else {
             self.unknown(&call.span, "the program is named by an expansion");
             self.emit(call, Effect { runs_unseen: Some("the program is not known".to_owned()), ..Effect::default() });
@@ -130,6 +147,11 @@ impl Walk {
             return ends;
         }
         let name = program.rsplit('/').next().unwrap_or_default().to_owned();
+        let is_judged_anyway = wrappers::wrapper(&name).is_none() && !interpreters::is_shell(&name) && name != "find";
+        if program.contains('/') && !programs::is_of_the_system(&program) && !is_judged_anyway {
+            // It has the name of one that is known, and may be any.
+            self.emit(call, unseen("a program that is not of the system"));
+        }
         if let Some(wrapper) = wrappers::wrapper(&name) {
             self.wrapped(wrapper, call, &scope);
         } else if interpreters::is_shell(&name) {
@@ -153,6 +175,10 @@ impl Walk {
     fn wrapped(&mut self, wrapper: &Wrapper, call: &Call, scope: &Scope) {
         let (at, parsed) = match wrapper.unwrap(call.words()) {
             Wrapped::Command { at, parsed } => (at, parsed),
+            Wrapped::Nothing if call.is_open => {
+                self.unknown(&call.span, format!("`{}` runs a command that it is given as words", wrapper.name));
+                return self.emit(call, unseen("runs a command that it is given as words"));
+            }
             Wrapped::Nothing => return self.emit(call, Effect::default()),
             Wrapped::Unknown(reason) => {
                 self.unknown(&call.span, format!("`{}` {reason}", wrapper.name));
@@ -162,7 +188,7 @@ impl Walk {
         let mut within = scope.clone();
         for arg in &call.words()[..at] {
             let Some((name, value)) = arg.text.as_deref().and_then(|text| text.split_once('=')) else { continue };
-            if wrapper.assigns && super::variables::is_name(name) {
+            if wrapper.assigns && variables::is_name(name) {
                 self.assigned(name, &arg.span, Some(&[Expanded::literal(value)]));
             } else if wrapper.assigns && !arg.raw.starts_with('-') {
                 self.unknown(&arg.span, "a variable whose name is not plain");
@@ -224,6 +250,7 @@ impl Walk {
             Effect {
                 runs_unseen: runs.then(|| "runs a command on files that it finds".to_owned()),
                 is_file_work: found.is_file_work && !runs,
+                loses: found.deletes.then(|| super::version_control::discards_repository("find", call)).flatten(),
                 ..Effect::default()
             },
         );

@@ -12,11 +12,15 @@ pub(super) struct Found {
     pub(super) files: Vec<FileUse>,
     pub(super) unknown: Vec<&'static str>,
     pub(super) is_file_work: bool,
+    pub(super) deletes: bool,
 }
 
 pub(super) fn read(call: &Call, scope: &Scope) -> Found {
     let words = call.words();
     let mut found = Found { is_file_work: !call.is_open, ..Found::default() };
+    if call.is_open {
+        found.unknown.push("words are added to `find` that could run anything");
+    }
     let mut at = 0;
     while words.get(at).is_some_and(|arg| matches!(arg.text.as_deref(), Some("-H" | "-L" | "-P"))) {
         at += 1;
@@ -52,7 +56,10 @@ pub(super) fn read(call: &Call, scope: &Scope) -> Found {
                 found.runs.push(run.iter().map(|arg| if holds(arg) { arg.opaque() } else { arg.clone() }).collect());
                 at += end + 1;
             }
-            "-delete" => access = FileAccess::Write,
+            "-delete" => {
+                access = FileAccess::Write;
+                found.deletes = true;
+            }
             "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
                 match words.get(at) {
                     Some(file) => found.files.extend(programs::uses(file, "find", FileAccess::Write, scope)),

@@ -56,7 +56,7 @@ fn access_of(name: &str) -> FileAccess {
     }
 }
 
-fn is_of_the_system(program: &str) -> bool {
+pub(super) fn is_of_the_system(program: &str) -> bool {
     const FOLDERS: [&str; 6] = ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
     FOLDERS.iter().any(|folder| program.strip_prefix(folder).is_some_and(|name| !name.contains('/')))
 }
@@ -163,7 +163,7 @@ fn file_work(name: &str, program: &file_programs::Program, call: &Call, scope: &
     if program.strange.iter().any(|strange| parsed.has(&[strange])) {
         judged.effect.runs_unseen = Some("one of its options runs a program".to_owned());
     }
-    if !parsed.understood && program.is_careful() {
+    if program.is_careful() && (!parsed.understood || call.is_open) {
         judged.effect.runs_unseen = Some("a word that may be an option".to_owned());
     }
     operands(name, program.operands, &parsed, call, scope, &mut judged);

@@ -1,6 +1,7 @@
 //! What a bash text consists of, as `reader` finds it. Only what the analysis asks for: an expansion that cannot be followed is kept as such, and how numbers
 //! or patterns are computed is not held.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Bytes of the outermost text.
@@ -112,7 +113,7 @@ pub(super) struct Script {
     pub(super) list: List,
     pub(super) heredocs: Vec<Heredoc>,
     /// Where the names of simple commands start, in bytes of the text that was read.
-    pub(super) starts: Vec<usize>,
+    pub(super) starts: BTreeSet<usize>,
     /// Parts whose positions do not tell: backquotes with escapes in them.
     pub(super) displaced: Vec<Range<usize>>,
 }

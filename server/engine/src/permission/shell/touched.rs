@@ -19,6 +19,18 @@ pub(super) fn without_touched<'a>(
     scope
 }
 
+/// Whether a word or a command as written may set a variable while it is expanded: `${x:=value}`, `$((x = 1))`, `${a[x++]}`, `a[x = 1]=2`.
+pub(super) fn sets_within(raw: &str) -> bool {
+    let sets = raw.contains('=') || raw.contains("++") || raw.contains("--");
+    raw.contains("$((") || sets && raw.contains("${") || sets && raw.contains('[')
+}
+
+/// Nothing is known of any variable but of the home folder, whose change asks anyway.
+pub(super) fn without_variables(mut scope: Scope) -> Scope {
+    scope.variables.retain(|name, _| name == "HOME");
+    scope
+}
+
 #[derive(Default)]
 struct Touched {
     folder: bool,
@@ -105,9 +117,7 @@ impl Touched {
         self.all |= runs_anything || SETTERS.contains(&name);
     }
 
-    /// `${x:=value}` and `$((x = 1))` set a variable within a word.
     fn words<'a>(&mut self, words: impl IntoIterator<Item = &'a Word>) {
-        let sets = |word: &Word| word.raw.contains("${") && word.raw.contains('=') || word.raw.contains("$((");
-        self.all |= words.into_iter().any(sets);
+        self.all |= words.into_iter().any(|word| sets_within(&word.raw));
     }
 }

@@ -149,3 +149,28 @@ fn is_known_harmless(name: &str) -> bool {
     ];
     HARMLESS.contains(&name)
 }
+
+/// Whether bash gives it a value of its own, whatever is assigned.
+pub(super) fn is_special(name: &str) -> bool {
+    const SPECIAL: [&str; 18] = [
+        "_",
+        "RANDOM",
+        "SRANDOM",
+        "SECONDS",
+        "LINENO",
+        "UID",
+        "EUID",
+        "PPID",
+        "GROUPS",
+        "DIRSTACK",
+        "FUNCNAME",
+        "HISTCMD",
+        "EPOCHSECONDS",
+        "EPOCHREALTIME",
+        "OPTIND",
+        "PIPESTATUS",
+        "COMP_WORDBREAKS",
+        "HOSTNAME",
+    ];
+    SPECIAL.contains(&name) || name.starts_with("BASH")
+}

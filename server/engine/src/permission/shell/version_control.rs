@@ -1,20 +1,17 @@
-//! Version control: which commands discard work that nothing else holds (R5.5), which reach the network, and what a repository makes them run.
+//! Version control: which commands reach the network, what a repository makes them run, which files they touch. What they discard is said in `losses`.
 
 use super::command::Call;
 use super::expansion::Scope;
 use super::options::{Arg, Order, Parsed, Spec};
 use super::programs::{Judged, here, likely_files, uses};
 use super::{Effect, FileAccess};
+use losses::{
+    ANYTHING, COMMITS, HISTORY, REMOTE, STASHED, TRACKED, UNTRACKED, abbreviates, has, has_letter, losses, starts,
+};
 
-const TRACKED: &str = "uncommitted changes of tracked files";
-const UNTRACKED: &str = "files that are not tracked";
-const STASHED: &str = "stashed changes";
-const COMMITS: &str = "commits that no branch holds any more";
-const REMOTE: &str = "commits on the remote that no branch there holds any more";
-const WORKTREE: &str = "uncommitted changes of another work tree";
-const HISTORY: &str = "the history from which lost commits could be found again";
-const REPOSITORY: &str = "the repository with all that was not pushed";
-const ANYTHING: &str = "whatever the words that are not known discard";
+mod losses;
+
+pub(super) use losses::discards_repository;
 
 /// General options of git that take a value in the next word.
 const WITH_VALUE: [&str; 9] = [
@@ -150,167 +147,6 @@ fn moved(words: &[Arg], scope: &Scope) -> Scope {
         }
     }
     scope
-}
-
-/// What would be lost. Words that are not known may be any option.
-fn losses(name: &str, words: &[Arg]) -> Option<&'static str> {
-    let long = |name: &str, least: usize| words.iter().any(|arg| abbreviates(arg, name, least));
-    let short = |letter: char| {
-        words.iter().take_while(|arg| arg.text.as_deref() != Some("--")).any(|arg| has_letter(arg, letter))
-    };
-    let forced = short('f') || long("--force", 3);
-    // What stands behind it is a text, whatever it begins with.
-    let takes_text = |arg: Option<&Arg>| {
-        name == "commit"
-            && arg.and_then(|arg| arg.text.as_deref()).is_some_and(|text| matches!(text, "-m" | "-am" | "--message"))
-    };
-    let computed = words.iter().enumerate().any(|(at, arg)| {
-        let before = at.checked_sub(1).and_then(|before| words.get(before));
-        arg.text.is_none() && arg.may_be_option() && !takes_text(before)
-    });
-    let first = words.iter().find(|arg| !starts(arg, "-")).and_then(|arg| arg.text.as_deref());
-    let lost = match name {
-        "reset" => (long("--hard", 3) || long("--merge", 3) || long("--keep", 3)).then_some(TRACKED),
-        "checkout" => checkout(words, forced),
-        "switch" => {
-            let creates = short('C') || long("--force-create", 8);
-            if forced || long("--discard-changes", 3) { Some(TRACKED) } else { creates.then_some(COMMITS) }
-        }
-        "restore" => {
-            let staged_only = (long("--staged", 4) || short('S')) && !(long("--worktree", 3) || short('W'));
-            (!staged_only).then_some(TRACKED)
-        }
-        "clean" => {
-            let shows_only = short('n') || long("--dry-run", 3);
-            (!shows_only).then_some(UNTRACKED)
-        }
-        "stash" => matches!(first, Some("drop" | "clear" | "pop")).then_some(STASHED).filter(|_| first != Some("pop")),
-        "worktree" => match first {
-            Some("remove") if forced => Some(WORKTREE),
-            Some("prune") => None,
-            Some("add") if forced || has(words, &["-B"]) => Some(COMMITS),
-            _ => None,
-        },
-        "branch" => {
-            let deletes = short('D') || forced && (short('d') || long("--delete", 3));
-            (deletes || forced || short('M') || short('C')).then_some(COMMITS)
-        }
-        "tag" => (short('d') || forced || long("--delete", 3)).then_some(COMMITS),
-        "push" => {
-            let forces = forced
-                || long("--force-with-lease", 8)
-                || long("--mirror", 3)
-                || long("--delete", 3)
-                || long("--prune", 4)
-                || short('d');
-            let by_ref = words.iter().any(|arg| {
-                arg.text.as_deref().is_some_and(|text| text.starts_with('+') || text.starts_with(':') && text.len() > 1)
-            });
-            (forces || by_ref).then_some(REMOTE)
-        }
-        "rebase" => {
-            let goes_on = ["--continue", "--skip", "--quit", "--edit-todo", "--show-current-patch"]
-                .iter()
-                .any(|option| has(words, &[option]));
-            if has(words, &["--skip"]) || has(words, &["--abort"]) {
-                Some(TRACKED)
-            } else {
-                (!goes_on).then_some(COMMITS)
-            }
-        }
-        "merge" | "cherry-pick" | "revert" | "am" | "bisect" => {
-            (long("--abort", 3) || long("--skip", 3) || name == "bisect" && first == Some("reset")).then_some(TRACKED)
-        }
-        "commit" => long("--amend", 4).then_some(COMMITS),
-        "reflog" => matches!(first, Some("expire" | "delete")).then_some(HISTORY),
-        "gc" | "prune" | "maintenance" => (name == "prune" || long("--prune", 3)).then_some(HISTORY),
-        "update-ref" | "symbolic-ref" => {
-            (short('d') || long("--delete", 3) || long("--stdin", 3) || name == "update-ref").then_some(COMMITS)
-        }
-        "filter-branch" | "filter-repo" | "replace" => Some(COMMITS),
-        "fast-import" => forced.then_some(COMMITS),
-        "rm" => (forced && !(long("--cached", 3))).then_some(TRACKED),
-        "mv" => forced.then_some(UNTRACKED),
-        "checkout-index" => (forced || short('a')).then_some(TRACKED),
-        "read-tree" => (long("--reset", 3) || short('u')).then_some(TRACKED),
-        "submodule" => match first {
-            Some("deinit") if forced => Some(TRACKED),
-            Some("update") if forced => Some(TRACKED),
-            Some("foreach") => None,
-            _ => None,
-        },
-        "fetch" | "pull" => {
-            if name == "pull" && (long("--rebase", 3) || short('r') || long("--autostash", 6)) {
-                return None;
-            }
-            let by_ref = words.iter().any(|arg| starts(arg, "+"));
-            (forced || by_ref).then_some(COMMITS)
-        }
-        "remote" => matches!(first, Some("remove" | "rm" | "prune")).then_some(COMMITS),
-        "notes" => matches!(first, Some("remove" | "prune")).then_some(COMMITS),
-        "sparse-checkout" => None,
-        _ => None,
-    };
-    const HARMLESS_WITH_ANY: [&str; 16] = [
-        "status",
-        "log",
-        "diff",
-        "show",
-        "blame",
-        "grep",
-        "ls-files",
-        "ls-tree",
-        "rev-parse",
-        "rev-list",
-        "describe",
-        "shortlog",
-        "cat-file",
-        "show-ref",
-        "for-each-ref",
-        "name-rev",
-    ];
-    lost.or_else(|| (computed && !HARMLESS_WITH_ANY.contains(&name)).then_some(ANYTHING))
-}
-
-/// A branch alone is switched to, and git refuses where that would lose something. Whatever may be a path is written over.
-fn checkout(words: &[Arg], forced: bool) -> Option<&'static str> {
-    let has_separator = has(words, &["--"]);
-    let creates = words.iter().any(|arg| {
-        has_letter(arg, 'b')
-            || abbreviates(arg, "--orphan", 3)
-            || abbreviates(arg, "--track", 3)
-            || has_letter(arg, 't')
-    });
-    let recreates = words.iter().any(|arg| has_letter(arg, 'B'));
-    let by_path = words.iter().any(|arg| {
-        has_letter(arg, 'p')
-            || abbreviates(arg, "--patch", 3)
-            || abbreviates(arg, "--pathspec-from-file", 5)
-            || abbreviates(arg, "--ours", 4)
-            || abbreviates(arg, "--theirs", 4)
-            || abbreviates(arg, "--merge", 3)
-            || has_letter(arg, 'm')
-    });
-    let operands: Vec<&Arg> = words.iter().filter(|arg| !starts(arg, "-")).collect();
-    if forced || by_path || has_separator {
-        return Some(TRACKED);
-    }
-    if recreates {
-        return Some(COMMITS);
-    }
-    if creates {
-        return None;
-    }
-    // One word may be a branch or, where none has its name, a file.
-    let looks_like_path = |arg: &&Arg| {
-        arg.text.as_deref().is_none_or(|text| {
-            matches!(text, "." | "..")
-                || text.starts_with(['.', ':', '*', '/'])
-                || text.ends_with('/')
-                || text.contains('.') && !text.starts_with('v')
-        })
-    };
-    (operands.len() > 1 || operands.iter().any(looks_like_path)).then_some(TRACKED)
 }
 
 fn runs_unseen(name: &str, words: &[Arg]) -> Option<&'static str> {
@@ -552,39 +388,4 @@ pub(super) fn other(program: &str, call: &Call, scope: &Scope) -> Judged {
         files: likely_files(program, words, scope),
         ..Judged::default()
     }
-}
-
-/// Where a file program works on the repository itself.
-pub(super) fn discards_repository(name: &str, call: &Call) -> Option<&'static str> {
-    let of_git = |arg: &Arg| {
-        let text = arg.text.as_deref().unwrap_or(&arg.raw).trim_end_matches('/');
-        text == ".git"
-            || text.ends_with("/.git")
-            || text.contains("/.git/")
-            || text.starts_with(".git/")
-            || matches!(text, ".hg" | ".jj" | ".svn")
-    };
-    (matches!(name, "rm" | "mv" | "shred" | "unlink" | "truncate" | "rsync") && call.words().iter().any(of_git))
-        .then_some(REPOSITORY)
-}
-
-fn has(words: &[Arg], texts: &[&str]) -> bool {
-    words.iter().any(|arg| arg.text.as_deref().is_some_and(|text| texts.contains(&text)))
-}
-
-fn starts(arg: &Arg, head: &str) -> bool {
-    arg.text.as_deref().unwrap_or(&arg.raw).starts_with(head)
-}
-
-/// Git takes any beginning of a long option that is no beginning of another.
-fn abbreviates(arg: &Arg, option: &str, least: usize) -> bool {
-    let Some(text) = arg.text.as_deref() else { return false };
-    let text = text.split('=').next().unwrap_or_default();
-    text.len() >= least && option.starts_with(text) && text.starts_with("--")
-}
-
-/// A letter in a cluster of short options: `-fd` holds `d`.
-fn has_letter(arg: &Arg, letter: char) -> bool {
-    let Some(letters) = arg.text.as_deref().and_then(|text| text.strip_prefix('-')) else { return false };
-    !letters.starts_with('-') && letters.contains(letter)
 }

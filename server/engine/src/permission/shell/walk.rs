@@ -6,21 +6,23 @@ use std::collections::BTreeSet;
 use super::expansion::{Expanded, Scope};
 use super::reader::{self, Problem};
 use super::syntax::{
-    Arithmetic, Assignment, Change, For, Function, Heredoc, List, Piece, Redirect, RedirectKind, Span, Statement, Test,
-    Value, Word,
+    Assignment, Change, For, Function, Heredoc, List, Piece, Redirect, RedirectKind, Span, Statement, Test, Value, Word,
 };
 use super::{Analysis, FileAccess, Unknown, second_reading, touched, variables};
 
 /// Of statements and of texts in texts, together.
 const DEEPEST: usize = 48;
 /// Bytes of all texts in texts together.
-const MOST_TEXT: usize = 256 * 1024;
+const MOST_TEXT: usize = 128 * 1024;
+/// Of all commands together; those within the words of others count again.
+const MOST_WORDS: usize = 100_000;
 
 /// Collects what is found; one for a text with all texts in it.
 pub(super) struct Walk {
     pub(super) found: Analysis,
     depth: usize,
     text_left: usize,
+    words_left: usize,
     heredocs: Vec<Heredoc>,
     /// Names that are computed as numbers, and names whose values may hold anything. Both in one text ask, in whatever order.
     numbers: Vec<(String, Span)>,
@@ -58,6 +60,7 @@ impl Walk {
             found: Analysis::default(),
             depth: 0,
             text_left: MOST_TEXT,
+            words_left: MOST_WORDS,
             heredocs: Vec::new(),
             numbers: Vec::new(),
             anything: BTreeSet::new(),
@@ -93,6 +96,11 @@ impl Walk {
         if self.found.unknown.len() < 64 {
             self.found.unknown.push(Unknown { span: span.clone(), reason: reason.into() });
         }
+    }
+
+    /// `name` is computed as a number.
+    pub(super) fn computed(&mut self, name: &str, span: &Span) {
+        self.numbers.push((name.to_owned(), span.clone()));
     }
 
     pub(super) fn called(&mut self, name: &str, span: &Span) {
@@ -136,14 +144,8 @@ impl Walk {
     }
 
     fn statement(&mut self, statement: &Statement, scope: Scope) -> Ends {
-        if self.depth >= DEEPEST {
-            self.unknown(&(0..0), "nested too deeply");
-            return Ends::same(scope);
-        }
-        self.depth += 1;
-        let ends = self.statement_here(statement, scope);
-        self.depth -= 1;
-        ends
+        let behind = scope.clone();
+        self.deeper(|walk| walk.statement_here(statement, scope)).unwrap_or_else(|| Ends::same(behind))
     }
 
     fn statement_here(&mut self, statement: &Statement, scope: Scope) -> Ends {
@@ -192,11 +194,11 @@ impl Walk {
             }
             Statement::Test(test) => {
                 self.test(test, &scope);
-                Ends::same(scope)
+                Ends::same(settled(&test.words, scope))
             }
             Statement::Case(subject, arms) => {
                 self.word(subject, &scope);
-                let mut behind = scope.clone();
+                let mut behind = settled([subject], scope.clone());
                 for (patterns, list) in arms {
                     for pattern in patterns {
                         self.word(pattern, &scope);
@@ -212,6 +214,8 @@ impl Walk {
                 for redirect in redirects {
                     self.redirect(redirect, &scope);
                 }
+                // What a target sets while it is expanded is not followed.
+                let scope = if redirects.is_empty() { scope } else { touched::without_variables(scope) };
                 self.statement(inner, scope)
             }
         }
@@ -255,6 +259,7 @@ impl Walk {
             };
         }
         let values = values.filter(|_| loops.values.is_some());
+        let scope = settled(loops.values.iter().flatten(), scope);
         self.assigned(&loops.variable, &loops.span, values.as_deref());
         let mut within = touched::without_touched([&loops.body], scope.clone());
         within.variables.remove(&loops.variable);
@@ -288,23 +293,6 @@ impl Walk {
         }
     }
 
-    /// A word whose value is computed as a number.
-    pub(super) fn number(&mut self, word: &Word, scope: &Scope) {
-        match word.pieces.as_slice() {
-            [Piece::Parameter(parameter)]
-                if matches!(parameter.change, Change::None) && parameter.subscript.is_none() =>
-            {
-                self.numbers_from(&parameter.name, &word.span);
-            }
-            [Piece::Parameter(parameter)] if matches!(parameter.change, Change::Length) => {}
-            _ => match scope.literal(word) {
-                Some(text) if text.trim_start_matches(['-', '+']).bytes().all(|byte| byte.is_ascii_digit()) => {}
-                Some(text) if variables::is_name(&text) => self.numbers_from(&text, &word.span),
-                _ => self.unknown(&word.span, "what is computed as a number is not known, and might run a command"),
-            },
-        }
-    }
-
     /// A word that names a variable: in a subscript it could run a command.
     pub(super) fn variable_name(&mut self, word: &Word, scope: &Scope) {
         match scope.literal(word) {
@@ -313,24 +301,12 @@ impl Walk {
         }
     }
 
-    fn numbers_from(&mut self, name: &str, span: &Span) {
-        const NUMBERS: [&str; 6] = ["#", "?", "$", "!", "LINENO", "RANDOM"];
-        if NUMBERS.contains(&name) {
-            return;
-        }
-        if !variables::is_name(name) {
-            self.unknown(span, "a parameter is computed as a number, which runs what its value holds");
-            return;
-        }
-        self.numbers.push((name.to_owned(), span.clone()));
-    }
-
     /// What a word runs by itself, before it is a word of anything.
     pub(super) fn word(&mut self, word: &Word, scope: &Scope) {
         self.pieces(&word.pieces, scope);
     }
 
-    fn pieces(&mut self, pieces: &[Piece], scope: &Scope) {
+    pub(super) fn pieces(&mut self, pieces: &[Piece], scope: &Scope) {
         for piece in pieces {
             match piece {
                 Piece::Text { .. } | Piece::Opaque => {}
@@ -346,7 +322,9 @@ impl Walk {
                     }
                     match &parameter.change {
                         Change::None | Change::Length => {}
-                        Change::Words(words) => self.deeper(|walk| walk.pieces(words, scope)),
+                        Change::Words(words) => {
+                            self.deeper(|walk| walk.pieces(words, scope));
+                        }
                         Change::Assign(words) => {
                             self.assigned(&parameter.name, &parameter.span, None);
                             self.deeper(|walk| walk.pieces(words, scope));
@@ -358,40 +336,23 @@ impl Walk {
         }
     }
 
-    fn deeper(&mut self, walk: impl FnOnce(&mut Self)) {
-        if self.depth >= DEEPEST {
-            return self.unknown(&(0..0), "nested too deeply");
-        }
-        self.depth += 1;
-        walk(self);
-        self.depth -= 1;
+    /// Whether so many words more may be looked at.
+    pub(super) fn takes(&mut self, words: usize) -> bool {
+        let left = self.words_left.checked_sub(words);
+        self.words_left = left.unwrap_or_default();
+        left.is_some()
     }
 
-    pub(super) fn arithmetic(&mut self, arithmetic: &Arithmetic, scope: &Scope) {
-        for name in &arithmetic.names {
-            self.numbers_from(name, &arithmetic.span);
-            if variables::steers(name) {
-                self.unknown(&arithmetic.span, format!("`{name}` changes what commands do"));
-            }
+    /// `None`: it is nested too deeply, and not walked.
+    pub(super) fn deeper<T>(&mut self, walk: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        if self.depth >= DEEPEST {
+            self.unknown(&(0..0), "nested too deeply");
+            return None;
         }
-        for piece in &arithmetic.pieces {
-            match piece {
-                Piece::Parameter(parameter) => match parameter.change {
-                    Change::None => self.numbers_from(&parameter.name, &arithmetic.span),
-                    Change::Length => {}
-                    _ => {
-                        self.unknown(&arithmetic.span, "an expansion is computed as a number, and might run a command")
-                    }
-                },
-                Piece::Substitution(_) => {
-                    self.unknown(&arithmetic.span, "an output is computed as a number, which runs what it holds");
-                }
-                Piece::Arithmetic(_) => {}
-                Piece::Text { .. } => {}
-                Piece::Process(_) | Piece::Opaque => self.unknown(&arithmetic.span, "a string is computed as a number"),
-            }
-        }
-        self.deeper(|walk| walk.pieces(&arithmetic.pieces, scope));
+        self.depth += 1;
+        let result = walk(self);
+        self.depth -= 1;
+        Some(result)
     }
 
     /// `values`: `None` where they are not known.
@@ -477,6 +438,15 @@ impl Walk {
             used.span = span.clone();
         }
         self.found.files.extend(uses);
+    }
+}
+
+/// The scope behind words that were expanded.
+fn settled<'a>(words: impl IntoIterator<Item = &'a Word>, scope: Scope) -> Scope {
+    if words.into_iter().any(|word| touched::sets_within(&word.raw)) {
+        touched::without_variables(scope)
+    } else {
+        scope
     }
 }
 

@@ -249,6 +249,9 @@ impl Wrapper {
         }
         let Some(first) = parsed.first else { return Wrapped::Nothing };
         let mut at = first + self.operands;
+        if self.name == "env" && args.get(at).is_some_and(|arg| arg.text.as_deref() == Some("-")) {
+            at += 1;
+        }
         if self.assigns {
             while args.get(at).is_some_and(is_assignment) {
                 at += 1;

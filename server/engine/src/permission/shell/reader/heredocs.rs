@@ -26,7 +26,7 @@ impl Reader<'_> {
             delimiter.push_str(text);
             quoted |= is_quoted;
         }
-        if delimiter.is_empty() || delimiter.contains(['\n', '\\', '$', '`']) {
+        if word.raw.contains('$') || delimiter.is_empty() || delimiter.contains(['\n', '\\', '$', '`']) {
             return Err(self.problem("the end of a heredoc"));
         }
         let index = self.heredocs.len();

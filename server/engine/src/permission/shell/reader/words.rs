@@ -95,7 +95,13 @@ impl Reader<'_> {
             Some(b'\\') => {
                 self.at += 1;
                 if self.eat("\n") {
-                    return Ok(());
+                    // Bash joins the lines before it looks for words and signs.
+                    return match self.peek() {
+                        Some(byte) if !matches!(byte, b' ' | b'\t' | b'\n') => {
+                            Err(self.problem("a word that is joined over two lines"))
+                        }
+                        _ => Ok(()),
+                    };
                 }
                 match self.take_char() {
                     Some(escaped) => pieces.push(escaped, true),
@@ -212,8 +218,14 @@ impl Reader<'_> {
             return Err(self.problem("arithmetic in its old form"));
         } else {
             self.at += 1;
+            if self.looking_at("\\\n") {
+                return Err(self.problem("an expansion that is joined over two lines"));
+            }
             match self.parameter_name() {
                 Some(name) => {
+                    if self.looking_at("\\\n") {
+                        return Err(self.problem("an expansion that is joined over two lines"));
+                    }
                     let span = self.span(start);
                     let parameter = Parameter { span, name, quoted, change: Change::None, subscript: None };
                     pieces.0.push(Piece::Parameter(parameter));
