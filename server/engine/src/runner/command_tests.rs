@@ -481,6 +481,8 @@ async fn a_rule_for_the_exact_text_allows_what_its_parts_would_be_asked_for_but_
     check(&bench, Allow, &["git push; $x"]).await;
     check(&bench, Ask, &["git push; $x; $x"]).await;
     check(&bench, Deny, &["git push && rm y"]).await;
+    let overridden = Bench::new().rule("bash", "git push; $x", Allow).rule("bash", "git *", Ask);
+    check(&overridden, Ask, &["git push; $x"]).await;
 }
 
 // The page for users.

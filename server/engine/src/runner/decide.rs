@@ -111,9 +111,10 @@ fn is_allowed_as_text(deps: &RunnerDeps, need: &Need) -> bool {
     let Line { text, .. } = &*part.line;
     let (permission, value) = part.line.whole();
     let has_answered = !deps.grants.rules_for(permission, &value).is_empty();
-    let is_exact = |rule: &&Rule| rule.pattern == text.trim() && !rule.pattern.contains(['*', '?']);
-    let rule = deps.agent.rules.iter().rev().filter(|rule| rule.permission == "bash").find(is_exact);
-    has_answered || rule.is_some_and(|rule| rule.verdict == Verdict::Allow && rule.origin.is_users())
+    let text = text.trim();
+    let decision = permission::decide("bash", &[text.to_owned()], &deps.agent.rules, &[]);
+    let is_exact = |rule: &Rule| rule.pattern == text && !rule.pattern.contains(['*', '?']);
+    has_answered || decision.is_allowed_by_user() && decision.rule.as_ref().is_some_and(is_exact)
 }
 
 /// Whether it is asked each time, whatever the answer was.
