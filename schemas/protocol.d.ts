@@ -22,6 +22,8 @@ export interface ClientOptIn {
   save?: boolean;
   /** The client answers `_copydesk/language`. */
   language?: boolean;
+  /** Whether the user trusts the workspace, where the client has a notion of it; a change is told by `_copydesk/trust_changed`. */
+  trust?: WorkspaceTrust | null;
 }
 
 /** Daemon to client: the problems of these documents at or after these versions. */
@@ -111,12 +113,20 @@ export interface ServerOptIn {
   methods: string[];
 }
 
+/** Client to daemon: the user has changed his mind about the workspace. In force from the next turn of each session on. */
+export interface TrustChangedParams {
+  trust: WorkspaceTrust;
+}
+
 /** A document that could not be saved. */
 export interface UnsavedDocument {
   uri: string;
   /** For the model and the user, in a sentence. */
   reason: string;
 }
+
+/** The editor's own word on the workspace. */
+export type WorkspaceTrust = "trusted" | "untrusted";
 
 /** What the daemon asks of the client: params and result of each method. */
 export interface DaemonRequests {
@@ -126,4 +136,6 @@ export interface DaemonRequests {
   "_copydesk/save": { params: SaveParams; result: SaveResult };
   /** These files changed on the disk: read clean buffers again, leave unsaved text alone. */
   "_copydesk/files_changed": { params: FilesChangedParams; result: FilesChangedResult };
+  /** The user trusts the workspace now, or does not any more; in force from the next turn on. */
+  "_copydesk/trust_changed": { params: TrustChangedParams; result: unknown };
 }

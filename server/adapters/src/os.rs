@@ -10,3 +10,4 @@ pub mod kept_file;
 pub(crate) mod process_tree;
 pub mod search;
 pub mod shell;
+pub mod trust_file;

@@ -429,6 +429,7 @@ fn option_kind(kind: OptionKind) -> acp::PermissionOptionKind {
         OptionKind::AllowOnce => acp::PermissionOptionKind::AllowOnce,
         OptionKind::AllowAlways => acp::PermissionOptionKind::AllowAlways,
         OptionKind::RejectOnce => acp::PermissionOptionKind::RejectOnce,
+        OptionKind::RejectAlways => acp::PermissionOptionKind::RejectAlways,
     }
 }
 

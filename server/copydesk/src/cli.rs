@@ -8,6 +8,7 @@ use crate::commands::auth::AuthCommand;
 use crate::commands::config::ConfigCommand;
 use crate::commands::doctor::Doctor;
 use crate::commands::schema::Schema;
+use crate::commands::trust::Trust;
 
 #[derive(Debug, Parser)]
 #[command(name = "copydesk", version, about = "A coding agent for editors")]
@@ -29,6 +30,8 @@ pub enum Command {
         #[command(subcommand)]
         command: AuthCommand,
     },
+    /// Look at what a project's configuration wants, and decide whether it is trusted
+    Trust(Trust),
     /// Check what Copydesk needs and finds on this machine; exit code 1 where something must be mended
     Doctor(Doctor),
     /// Look into the configuration of the current folder

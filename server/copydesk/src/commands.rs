@@ -5,6 +5,7 @@ pub mod config;
 pub mod doctor;
 pub mod logs;
 pub mod schema;
+pub mod trust;
 
 use std::io;
 use std::process::ExitCode;

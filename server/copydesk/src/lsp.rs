@@ -16,6 +16,7 @@ use copydesk_adapters::os::shell::OsShell;
 use copydesk_engine::engine::Engine;
 use copydesk_engine::overlay::Overlay;
 use copydesk_engine::ports::{Connection, Diagnostics, Editor, Files};
+use copydesk_protocol::methods;
 use copydesk_protocol::rpc::{Handler, Notification, Peer, Reply, Request, RpcError};
 use copydesk_workspace::disk::Disk;
 use copydesk_workspace::path::AbsPath;
@@ -138,6 +139,9 @@ impl Handler for Face {
         }
         if notification.method == "exit" {
             self.state.peer().end();
+        }
+        if notification.method == methods::TRUST_CHANGED {
+            return self.state.change_trust(notification.params);
         }
         if notification.method == "window/workDoneProgress/cancel" {
             return self.state.cancel_progress(&notification.params);

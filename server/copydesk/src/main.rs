@@ -38,6 +38,9 @@ fn main() -> ExitCode {
         Command::Auth { command } => {
             runtime.block_on(look_after(async |at, out| commands::auth::run(&command, at, out)))
         }
+        Command::Trust(trust) => {
+            runtime.block_on(look_after(async |at, out| commands::trust::run(trust, at, out).await))
+        }
         Command::Doctor(doctor) => runtime.block_on(look_after(async |at, out| doctor.run(at, out).await)),
         Command::Config { command } => {
             runtime.block_on(look_after(async |at, out| commands::config::run(command, at, out).await))

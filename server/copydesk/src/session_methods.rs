@@ -83,7 +83,7 @@ impl SessionMethods {
             let session =
                 engine.new_session(NewSession { folder, additional, connection }).await.map_err(engine_error)?;
             client.add(session.clone());
-            log::follow(session.config());
+            log::follow(&session.config());
             session.opened();
             let choices = session.choices();
             result(
@@ -154,7 +154,7 @@ impl SessionMethods {
             let loaded = engine.load_session(load).await.map_err(engine_error)?;
             client.add(loaded.session.clone());
             client.flush().await;
-            log::follow(loaded.session.config());
+            log::follow(&loaded.session.config());
             loaded.session.opened();
             answer(&loaded, loaded.session.choices())
         }))

@@ -107,7 +107,7 @@ async fn work(run: Run, services: Services, terminals: Terminals, screen: Arc<Sc
         overlay: Arc::new(Overlay::new()),
     };
     let session = open(&services.engine, &run, connection).await?;
-    log::follow(session.config());
+    log::follow(&session.config());
     client.set_session(session.clone());
     session.opened();
     if let Some(agent) = &run.agent {

@@ -10,6 +10,7 @@ use copydesk_adapters::os::environment::{OsClock, OsEnvironment, OsIds, OsSecret
 use copydesk_adapters::os::files::DiskFiles;
 use copydesk_adapters::os::search::OsSearch;
 use copydesk_adapters::os::shell::OsShell;
+use copydesk_adapters::os::trust_file::TrustFile;
 use copydesk_adapters::providers::Providers;
 use copydesk_adapters::store::sqlite::SqliteStore;
 use copydesk_engine::engine::Engine;
@@ -46,6 +47,7 @@ impl Adapters {
             model: Arc::new(Providers::default()),
             environment,
             secrets: Arc::new(OsSecrets::new(variables.clone(), &folders.data)),
+            trust: Arc::new(TrustFile::in_folder(&folders.data)),
             clock: Arc::new(OsClock),
             ids: Arc::new(OsIds::default()),
         };

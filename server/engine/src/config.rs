@@ -14,6 +14,7 @@ mod rules;
 mod sandbox;
 mod substitute;
 mod survey;
+mod trust;
 mod untrusted;
 mod yaml;
 
@@ -31,10 +32,11 @@ use crate::message::ModelRef;
 use crate::permission::Guards;
 use crate::ports::{LanguageServers, ModelSettings, ProviderSettings};
 
-pub use load::{load, survey};
+pub use load::{EditorSays, load, survey};
 pub use raw::config_schema;
 pub(crate) use remembered::remember;
 pub use survey::{Found, LookedAt, Statement, Survey, describe};
+pub use trust::{Change, Standing, TrustReport, Wanted, WantedItem};
 
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -60,12 +62,14 @@ pub struct Config {
     pub continue_on_reject: bool,
     /// From the user's files alone.
     pub guards: Guards,
-    /// From the user's files alone.
+    /// From the user's files, and from those of a project that is trusted to run programs.
     pub language_servers: LanguageServers,
     /// From the user's files; a project only makes it stricter.
     pub sandbox: SandboxSettings,
     /// Shown to the user when a session opens.
     pub problems: Vec<Problem>,
+    /// What the project wants that needs the user's word, and whether he gave it.
+    pub trust: TrustReport,
     /// Every variable whose value may be a key of a provider; hidden from children (R19.3).
     pub key_variables: Vec<String>,
 }
@@ -128,6 +132,7 @@ impl Default for Config {
             language_servers: LanguageServers::default(),
             sandbox: SandboxSettings::default(),
             problems: Vec::new(),
+            trust: TrustReport::default(),
             key_variables: Vec::new(),
         }
     }
@@ -142,6 +147,11 @@ impl Config {
             .filter(|provider| local(&provider.id) && is_loopback(&provider.base_url))
             .cloned()
             .collect()
+    }
+
+    /// What a project's configuration has that is not in force, each as it may be told beside `problems`.
+    pub fn left_out(&self) -> impl Iterator<Item = Problem> {
+        self.trust.wants.iter().flat_map(Wanted::left_out)
     }
 
     /// The model of this name: with its settings where the configuration lists it, with none where only its provider is known.

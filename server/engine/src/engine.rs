@@ -1,6 +1,7 @@
 //! The engine as the faces see it: sessions are opened here, and driven through their handles. What is done with stored ones stands in `stored`.
 
 mod stored;
+mod trust;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::{self, Config, Survey};
+use crate::config::{self, Config, EditorSays, Survey};
 use crate::ids::SessionId;
 use crate::ports::{Connection, Ports, SessionMeta, StoreError};
 use crate::registry::Registry;
@@ -90,7 +91,7 @@ impl Engine {
         }
         let roots = roots(&folder, new.additional);
         let place = self.place(folder, roots).await;
-        let config = config::load(&self.ports, &place.facts, new.connection.editor.settings()).await;
+        let config = config::load(&self.ports, &place.facts, EditorSays::of(&*new.connection.editor)).await;
         self.start(place, config, new.connection).await
     }
 

@@ -9,6 +9,7 @@ mod model;
 mod search;
 mod shell;
 mod store;
+mod trust;
 
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ pub use shell::{
     ShellOutcome,
 };
 pub use store::{Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
+pub use trust::{Capability, Fingerprint, Trust, TrustDecision, TrustError, TrustVerdict, WorkspaceTrust};
 
 /// A future that a port hands out, boxed so that ports can be trait objects.
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -49,6 +51,7 @@ pub struct Ports {
     pub model: Arc<dyn Model>,
     pub environment: Arc<dyn Environment>,
     pub secrets: Arc<dyn Secrets>,
+    pub trust: Arc<dyn Trust>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
 }

@@ -84,6 +84,7 @@ impl Run {
 
     /// Each round is one model request with the calls that it leads to.
     async fn steps(&self, consumed: &mut usize) -> Result<TurnEnd, StoreError> {
+        self.context.settle_trust(&self.cancel).await;
         let surroundings = self.surroundings().await;
         let mut images = BTreeMap::new();
         let mut cut_replies = 0;
@@ -194,7 +195,7 @@ impl Run {
 
     async fn tell_usage(&self, reply: &Reply, model: &ConfiguredModel) {
         let Some(usage) = reply.usage else { return };
-        let prices = |wanted: &ModelRef| self.context.config.model(wanted)?.prices;
+        let prices = |wanted: &ModelRef| self.context.config().model(wanted)?.prices;
         let before = self.context.journal.read(|entries| cost::of_session(entries, prices));
         let cost = match model.prices {
             Some(prices) => Some(before.unwrap_or_default() + prices.of(&usage)),
@@ -204,8 +205,8 @@ impl Run {
     }
 
     async fn surroundings(&self) -> Surroundings {
-        let Context { ports, facts, config, .. } = &*self.context;
-        let instructions = prompt::read_instructions(ports, facts, config).await;
+        let Context { ports, facts, .. } = &*self.context;
+        let instructions = prompt::read_instructions(ports, facts, &self.context.config()).await;
         let surroundings = Surroundings::new(prompt::environment(ports, facts, self.context.is_git), &instructions);
         self.context.instructions.in_system_prompt(&instructions);
         self.context.warn(instructions.problems).await;

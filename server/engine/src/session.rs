@@ -4,6 +4,7 @@ mod actor;
 mod context;
 mod first_model;
 mod journal;
+mod trust;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -125,9 +126,9 @@ impl SessionHandle {
         let _ = self.send(Message::Opened);
     }
 
-    /// With which it was opened.
-    pub fn config(&self) -> &Config {
-        &self.context.config
+    /// In force now.
+    pub fn config(&self) -> Arc<Config> {
+        self.context.config()
     }
 
     pub fn choices(&self) -> Choices {
@@ -144,7 +145,7 @@ impl SessionHandle {
 
     /// `model` is written `provider/model`. In force from the next step on.
     pub async fn choose_model(&self, model: &str) -> Result<Choices, SessionError> {
-        let known = model.parse::<ModelRef>().ok().filter(|known| self.context.config.model(known).is_some());
+        let known = model.parse::<ModelRef>().ok().filter(|known| self.context.config().model(known).is_some());
         match known {
             Some(model) => self.choose(Choose::Model(model)).await,
             None => Err(SessionError::UnknownModel(model.to_owned())),
@@ -161,7 +162,7 @@ impl SessionHandle {
     }
 
     pub(crate) fn belongs_to(&self, connection: &Connection) -> bool {
-        Arc::ptr_eq(&self.context.connection.client, &connection.client)
+        Arc::ptr_eq(self.context.client(), &connection.client)
     }
 
     async fn choose(&self, choice: Choose) -> Result<Choices, SessionError> {

@@ -7,6 +7,7 @@ mod search;
 mod strict;
 mod surroundings;
 mod toys;
+mod trust;
 mod world;
 
 pub use client::{FakeClient, PendingAsk, Recorded};
@@ -18,6 +19,7 @@ pub use surroundings::{
     DiskFiles, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSecrets, FakeShell, MemoryStore,
 };
 pub use toys::{Toy, ToyTool};
+pub use trust::MemoryTrust;
 pub use world::{ASKED, World, config};
 
 use std::sync::atomic::{AtomicUsize, Ordering};

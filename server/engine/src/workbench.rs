@@ -32,6 +32,7 @@ use crate::registry::Registry;
 use crate::runner::{Call, CallOutcome, Grants, Runner, RunnerDeps, Seen};
 use crate::testing::{
     DiskFiles, FakeClient, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSearch, FakeSecrets, MemoryStore,
+    MemoryTrust,
 };
 use crate::tool::{AnyTool, Facts, Todos, ToolError};
 use crate::view::View;
@@ -304,6 +305,7 @@ impl Bench {
                 model,
                 environment: FakeEnvironment::new([]),
                 secrets: Arc::new(FakeSecrets(BTreeMap::new())),
+                trust: MemoryTrust::new(),
                 clock: Arc::new(FakeClock::default()),
                 ids: Arc::new(FakeIds::default()),
             },

@@ -20,6 +20,25 @@ pub struct ClientOptIn {
     pub save: bool,
     /// The client answers `_copydesk/language`.
     pub language: bool,
+    /// Whether the user trusts the workspace, where the client has a notion of it; a change is told by `_copydesk/trust_changed`.
+    pub trust: Option<WorkspaceTrust>,
+}
+
+/// The editor's own word on the workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkspaceTrust {
+    /// The user's word for what its configuration wants now; what is changed later is asked.
+    Trusted,
+    /// Nothing of a project's configuration is taken that needs trust, and nothing is asked.
+    Untrusted,
+}
+
+/// Client to daemon: the user has changed his mind about the workspace. In force from the next turn of each session on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TrustChangedParams {
+    pub trust: WorkspaceTrust,
 }
 
 /// `capabilities.experimental.copydesk` in the answer.

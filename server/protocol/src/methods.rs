@@ -6,11 +6,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::additions::{
     DiagnosticsParams, DiagnosticsResult, FilesChangedParams, FilesChangedResult, SaveParams, SaveResult,
+    TrustChangedParams,
 };
 
 pub const DIAGNOSTICS: &str = "_copydesk/diagnostics";
 pub const SAVE: &str = "_copydesk/save";
 pub const FILES_CHANGED: &str = "_copydesk/files_changed";
+pub const TRUST_CHANGED: &str = "_copydesk/trust_changed";
 
 pub const METHODS: &[Method] = &[
     Method {
@@ -36,6 +38,14 @@ pub const METHODS: &[Method] = &[
         gate: Gate::Save,
         stability: Stability::Stable,
         doc: "These files changed on the disk: read clean buffers again, leave unsaved text alone.",
+    },
+    Method {
+        name: TRUST_CHANGED,
+        from: Side::Client,
+        kind: Kind::Notification { params: ours::<TrustChangedParams>() },
+        gate: Gate::Trust,
+        stability: Stability::Stable,
+        doc: "The user trusts the workspace now, or does not any more; in force from the next turn on.",
     },
     Method {
         name: acp::AGENT_METHOD_NAMES.session_new,
@@ -197,6 +207,7 @@ pub enum Gate {
     Acp,
     Diagnostics,
     Save,
+    Trust,
 }
 
 impl Gate {
@@ -206,6 +217,7 @@ impl Gate {
             Self::Acp => "acp",
             Self::Diagnostics => "diagnostics",
             Self::Save => "save",
+            Self::Trust => "trust",
         }
     }
 }

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use copydesk_engine::config::{Found, describe};
+use copydesk_engine::config::{Found, Problem, Standing, Survey, Wanted, describe};
 
+use super::trust::standing;
 use super::{Surroundings, verdict};
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -43,14 +44,24 @@ async fn path(at: &Surroundings, out: &mut (dyn Write + Send)) -> io::Result<Exi
 
 async fn check(at: &Surroundings, out: &mut (dyn Write + Send)) -> io::Result<ExitCode> {
     let survey = at.survey().await;
-    for problem in &survey.config.problems {
+    let left_out: Vec<_> = waiting(&survey).collect();
+    for problem in survey.config.problems.iter().chain(&left_out) {
         writeln!(out, "{problem}")?;
     }
-    if survey.config.problems.is_empty() {
+    for wanted in survey.config.trust.wants.iter().filter(|wanted| wanted.standing != Standing::Waiting) {
+        writeln!(out, "trust: {}: {}; `copydesk trust` shows it", wanted.capability.name(), standing(wanted.standing))?;
+    }
+    let is_well = survey.config.problems.is_empty() && left_out.is_empty();
+    if is_well {
         let taken = survey.places.iter().filter(|place| place.found == Found::Taken).count();
         writeln!(out, "No problems in {taken} of {} places.", survey.places.len())?;
     }
-    Ok(verdict(survey.config.problems.is_empty()))
+    Ok(verdict(is_well))
+}
+
+/// What is left out until the user decides; what he has refused is as he wants it.
+fn waiting(survey: &Survey) -> impl Iterator<Item = Problem> {
+    survey.config.trust.waiting().flat_map(Wanted::left_out)
 }
 
 async fn explain(key: &str, at: &Surroundings, out: &mut (dyn Write + Send)) -> io::Result<ExitCode> {
@@ -58,8 +69,10 @@ async fn explain(key: &str, at: &Surroundings, out: &mut (dyn Write + Send)) -> 
     let (described, statements) = (describe(key), survey.explain(key));
     let below = format!("{key}.");
     let concerns = |named: &str| named == key || named.starts_with(&below) || key.starts_with(&format!("{named}."));
-    let problems = survey.config.problems.iter().filter(|problem| problem.key.as_deref().is_some_and(concerns));
-    let problems: Vec<_> = problems.collect();
+    let problems = survey.config.problems.iter().cloned().chain(survey.config.left_out());
+    let problems: Vec<_> = problems.filter(|problem| problem.key.as_deref().is_some_and(concerns)).collect();
+    let trusted = survey.config.trust.wants.iter().filter(|wanted| wanted.standing == Standing::Trusted);
+    let trusted: Vec<_> = trusted.flat_map(|wanted| &wanted.items).filter(|item| concerns(&item.key)).collect();
     match &described {
         Some(text) if text.is_empty() => writeln!(out, "{key}")?,
         Some(text) => writeln!(out, "{key}: {text}")?,
@@ -75,6 +88,9 @@ async fn explain(key: &str, at: &Surroundings, out: &mut (dyn Write + Send)) -> 
     }
     for problem in &problems {
         writeln!(out, "left out   {problem}")?;
+    }
+    for item in trusted {
+        writeln!(out, "trusted    {}:{}: {}", item.source, item.line, item.key)?;
     }
     Ok(verdict(described.is_some()))
 }

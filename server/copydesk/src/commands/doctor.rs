@@ -10,12 +10,13 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use copydesk_adapters::providers::Http;
 use copydesk_adapters::store::inspect::{StoreState, inspect};
-use copydesk_engine::config::{Config, Survey};
+use copydesk_engine::config::{Config, Standing, Survey, Wanted};
 use copydesk_engine::ports::ProviderSettings;
 use copydesk_protocol::additions::PROTOCOL;
 use serde::Serialize;
 use serde_json::json;
 
+use super::trust::standing;
 use super::{Surroundings, verdict};
 use crate::log;
 
@@ -65,6 +66,7 @@ impl Doctor {
         let survey = at.survey().await;
         let mut findings = vec![bash(at), git(at)];
         findings.extend(configuration(&survey));
+        findings.extend(survey.config.trust.wants.iter().map(trust));
         findings.push(store(at).await);
         findings.push(model(&survey.config, at, self.online).await);
         findings.extend(CHECKERS.map(|(program, files)| checker(at, program, files)));
@@ -129,6 +131,20 @@ fn configuration(survey: &Survey) -> Vec<Finding> {
         return vec![ok("config", "no problems; `copydesk config path` lists the files")];
     }
     survey.config.problems.iter().map(|problem| warning("config", problem.to_string())).collect()
+}
+
+fn trust(wanted: &Wanted) -> Finding {
+    let (name, count) = (wanted.capability.name(), wanted.items.iter().filter(|item| item.needs_trust).count());
+    let keys = if count == 1 { "1 key".to_owned() } else { format!("{count} keys") };
+    let text = format!(
+        "{name}: {keys} of this project's configuration would {}: {}; `copydesk trust` shows all",
+        wanted.capability,
+        standing(wanted.standing)
+    );
+    match wanted.standing {
+        Standing::Waiting => warning("trust", text),
+        Standing::Trusted | Standing::Refused | Standing::Withheld => ok("trust", text),
+    }
 }
 
 async fn store(at: &Surroundings) -> Finding {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use copydesk_engine::session::SessionHandle;
-use copydesk_protocol::additions::{ClientOptIn, PROTOCOL};
+use copydesk_protocol::additions::{ClientOptIn, PROTOCOL, TrustChangedParams, WorkspaceTrust};
 use copydesk_protocol::rpc::Peer;
 use copydesk_workspace::position::PositionEncoding;
 use serde_json::Value;
@@ -23,6 +23,8 @@ pub(super) struct ClientState {
     folders: Mutex<Vec<String>>,
     /// The section `copydesk` of the client's settings; null where there is none.
     settings: Mutex<Value>,
+    /// What the client has said of the workspace since `initialize`.
+    trust: Mutex<Option<WorkspaceTrust>>,
     /// Questions for settings that wait for their answer.
     asked_settings: watch::Sender<usize>,
     shut_down: AtomicBool,
@@ -75,6 +77,7 @@ impl ClientState {
             client: OnceLock::new(),
             folders: Mutex::default(),
             settings: Mutex::default(),
+            trust: Mutex::default(),
             asked_settings: watch::Sender::new(0),
             shut_down: AtomicBool::new(false),
             next_progress: AtomicU64::new(1),
@@ -136,6 +139,21 @@ impl ClientState {
             settings = section.take();
         }
         *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = settings;
+    }
+
+    /// The editor's word on the workspace; `None` where it has none.
+    pub(super) fn trust(&self) -> Option<WorkspaceTrust> {
+        let said = self.opt_in()?.trust?;
+        Some(self.trust.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(said))
+    }
+
+    pub(super) fn change_trust(&self, params: Value) {
+        match serde_json::from_value::<TrustChangedParams>(params) {
+            Ok(TrustChangedParams { trust }) => {
+                *self.trust.lock().unwrap_or_else(PoisonError::into_inner) = Some(trust);
+            }
+            Err(error) => tracing::warn!(%error, "_copydesk/trust_changed was not understood"),
+        }
     }
 
     /// Until the value is dropped, sessions that open wait for settings that were asked for: they may hold rules that forbid.

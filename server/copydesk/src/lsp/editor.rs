@@ -7,9 +7,10 @@ use copydesk_engine::event::Severity;
 use copydesk_engine::overlay::Overlay;
 use copydesk_engine::ports::{
     ApplyRequest, BoxFuture, DocumentEdit, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, Unsaved,
+    WorkspaceTrust,
 };
 use copydesk_protocol::additions::{
-    ChangedFile, ChangedFileKind, FilesChangedParams, FilesChangedResult, SaveParams, SaveResult,
+    self, ChangedFile, ChangedFileKind, FilesChangedParams, FilesChangedResult, SaveParams, SaveResult,
 };
 use copydesk_protocol::methods;
 use copydesk_protocol::rpc::{CallError, RpcError};
@@ -75,6 +76,14 @@ impl Editor for LspEditor {
                 }
             }
         })
+    }
+
+    fn workspace_trust(&self) -> WorkspaceTrust {
+        match self.state.trust() {
+            None => WorkspaceTrust::Unknown,
+            Some(additions::WorkspaceTrust::Trusted) => WorkspaceTrust::Trusted,
+            Some(additions::WorkspaceTrust::Untrusted) => WorkspaceTrust::Untrusted,
+        }
     }
 
     fn save(&self, uris: Vec<String>) -> BoxFuture<'_, Vec<Unsaved>> {

@@ -80,7 +80,7 @@ pub(super) fn choices(options: &[AskOption], paint: Paint) -> String {
     for option in options {
         line(key(option.kind), &option.label);
     }
-    if options.iter().any(|option| option.kind == OptionKind::RejectOnce) {
+    if rejection_with_message(options).is_some() {
         line("m", "Reject, and say what you want instead");
     }
     text.push_str("> ");
@@ -89,7 +89,7 @@ pub(super) fn choices(options: &[AskOption], paint: Paint) -> String {
 
 pub(super) fn answer(line: &str, options: &[AskOption]) -> Answer {
     let line = line.trim();
-    let rejection = options.iter().find(|option| option.kind == OptionKind::RejectOnce).map(|option| option.id.clone());
+    let rejection = rejection_with_message(options);
     let instead = |message: &str, rejection: String| match message.trim() {
         "" => Answer::InsteadOf(rejection),
         message => Answer::Instead(rejection, message.to_owned()),
@@ -106,11 +106,21 @@ pub(super) fn answer(line: &str, options: &[AskOption]) -> Answer {
     by_number.or(by_key).map_or(Answer::Unclear, |option| Answer::Option(option.id.clone()))
 }
 
+/// What is decided for good is not a call that the model could do in another way.
+fn rejection_with_message(options: &[AskOption]) -> Option<String> {
+    let of_kind = |kind| options.iter().find(|option| option.kind == kind);
+    match of_kind(OptionKind::RejectAlways) {
+        Some(_) => None,
+        None => of_kind(OptionKind::RejectOnce).map(|option| option.id.clone()),
+    }
+}
+
 fn key(kind: OptionKind) -> &'static str {
     match kind {
         OptionKind::AllowOnce => "a",
         OptionKind::AllowAlways => "A",
         OptionKind::RejectOnce => "r",
+        OptionKind::RejectAlways => "R",
     }
 }
 

@@ -11,17 +11,18 @@ use super::providers::providers;
 use super::raw::{ModelName, RawAgent, RawConfig, RawLogLevel, RawMode};
 use super::rules::{Author, rules};
 use super::sandbox::sandbox;
+use super::trust::TrustReport;
 use super::{Config, Problem};
 use crate::agent::{self, Agent, AgentMode};
 use crate::message::ModelRef;
 use crate::permission::{Guards, Rule, spill_rule};
-use crate::ports::Secrets;
+use crate::ports::{Capability, Secrets};
 use crate::tool::Facts;
 
 /// Built-in agents of opencode that do not exist here: what is written about them makes no agent of that name.
 const NOT_HERE: [&str; 5] = ["general", "explore", "compaction", "title", "summary"];
 
-/// Checked and normalised; of the project only what `restrict` leaves.
+/// Checked and normalised; of the project only what is trusted or needs no trust.
 pub(super) struct Trees {
     pub(super) user: Node,
     pub(super) project: Node,
@@ -31,6 +32,7 @@ pub(super) struct Trees {
 
 pub(super) fn assemble(
     mut trees: Trees,
+    trust: TrustReport,
     facts: &Facts,
     home: &AbsPath,
     guarded: &[Rule],
@@ -43,7 +45,9 @@ pub(super) fn assemble(
 
     let found = providers(&all, &trees.all, &user, &project, secrets, &mut problems);
     let guards: Guards = (&user.guards).into();
-    let agents = agents(&all, &user, (&guards, guarded), &trees, facts, home, &mut problems);
+    let author = if trust.is_trusted(Capability::Permissions) { Author::TrustedProject } else { Author::Project };
+    let starters = Starters { user: &user, author };
+    let agents = agents(&all, &starters, (&guards, guarded), &trees, facts, home, &mut problems);
     let mut config = Config {
         agents,
         providers: found.providers,
@@ -83,14 +87,15 @@ pub(super) fn assemble(
         }
     }
 
-    choose_default_agent(&mut config, all.default_agent, &user, &trees.all, &mut problems);
+    choose_default_agent(&mut config, all.default_agent, &starters, &trees.all, &mut problems);
     config.problems = problems;
+    config.trust = trust;
     config
 }
 
 fn agents(
     all: &RawConfig,
-    user: &RawConfig,
+    starters: &Starters<'_>,
     (guards, guarded): (&Guards, &[Rule]),
     trees: &Trees,
     facts: &Facts,
@@ -103,9 +108,9 @@ fn agents(
         configure(&mut agent, raw);
         let own = ["agent", name];
         agent.rules.extend(rules(Some(&trees.user), Author::User, home));
-        agent.rules.extend(rules(Some(&trees.project), Author::Project, home));
+        agent.rules.extend(rules(Some(&trees.project), starters.author, home));
         agent.rules.extend(rules(trees.user.at(&own), Author::User, home));
-        agent.rules.extend(rules(trees.project.at(&own), Author::Project, home));
+        agent.rules.extend(rules(trees.project.at(&own), starters.author, home));
         agent.rules.extend(spill_rule(facts, &agent.rules));
         agent.rules.extend_from_slice(guarded);
         agent.rules.retain(|rule| guards.keep(rule));
@@ -119,7 +124,7 @@ fn agents(
         .filter(|(name, raw)| raw.disable != Some(true) && !NOT_HERE.contains(&name.as_str()))
         .map(|(name, raw)| (name.clone(), make(name, raw)))
         .collect();
-    if starters(&agents, user).next().is_none() {
+    if starters.of(&agents).next().is_none() {
         let text = "no agent is left to start with; `plan` is kept, which changes no file";
         let place = &trees.all.get("agent").unwrap_or(&trees.all).place;
         problems.push(place.problem("agent".to_owned(), text));
@@ -128,10 +133,21 @@ fn agents(
     agents
 }
 
-/// The agents that a session may start with. A project's own agents are to be chosen by the user.
-fn starters<'a>(agents: &'a BTreeMap<String, Agent>, user: &'a RawConfig) -> impl Iterator<Item = &'a String> {
-    let is_users = |name: &str| name == agent::BUILD || name == agent::PLAN || user.agent.contains_key(name);
-    agents.values().filter(move |agent| agent.is_selectable() && is_users(&agent.name)).map(|agent| &agent.name)
+/// Which agents a session may start with. A project's own are to be chosen by the user, unless he trusts its permissions.
+struct Starters<'a> {
+    user: &'a RawConfig,
+    /// Of the project's rules.
+    author: Author,
+}
+
+impl Starters<'_> {
+    fn of<'a>(&'a self, agents: &'a BTreeMap<String, Agent>) -> impl Iterator<Item = &'a String> {
+        let may_start = |name: &str| {
+            let is_own = name == agent::BUILD || name == agent::PLAN || self.user.agent.contains_key(name);
+            is_own || self.author == Author::TrustedProject
+        };
+        agents.values().filter(move |agent| agent.is_selectable() && may_start(&agent.name)).map(|agent| &agent.name)
+    }
 }
 
 fn configure(agent: &mut Agent, raw: &RawAgent) {
@@ -187,11 +203,11 @@ fn known_model(
 fn choose_default_agent(
     config: &mut Config,
     wanted: Option<String>,
-    user: &RawConfig,
+    starters: &Starters<'_>,
     tree: &Node,
     problems: &mut Vec<Problem>,
 ) {
-    let starters: Vec<String> = starters(&config.agents, user).cloned().collect();
+    let starters: Vec<String> = starters.of(&config.agents).cloned().collect();
     if let Some(wanted) = wanted {
         if starters.contains(&wanted) {
             config.default_agent = wanted;

@@ -13,13 +13,14 @@ use super::node::{Node, Value};
 use super::normalise::normalise;
 use super::raw::RawConfig;
 use super::remembered::remembered;
-use super::substitute::{Substituted, substitute};
+use super::substitute::{Substituted, fill, substitute};
 use super::survey::{Found, LookedAt, Survey};
-use super::untrusted::restrict;
+use super::trust::{TrustReport, Wanted, Word};
+use super::untrusted::{Claim, claims, claims_outside, strip, tidy};
 use super::{Config, Problem, Source};
 use crate::agent;
 use crate::permission::own_configuration;
-use crate::ports::{Environment, Files, Ports};
+use crate::ports::{Capability, Editor, Environment, Files, Ports, TrustDecision, WorkspaceTrust};
 use crate::tool::Facts;
 
 const OURS: &[&str] = &["copydesk.json", "copydesk.jsonc"];
@@ -27,17 +28,29 @@ const OURS: &[&str] = &["copydesk.json", "copydesk.jsonc"];
 const MAX_PROJECT_FILE: u64 = 1 << 20;
 const OPENCODES: &[&str] = &["opencode.json", "opencode.jsonc"];
 
-/// Never fails: what cannot be read is a problem in the result. Keys of project files that run something, widen a permission or redirect a key are
-/// left out and named as problems.
-///
-/// `editor` are the settings of the session's editor; they may come from the project and are treated like its files.
-pub async fn load(ports: &Ports, facts: &Facts, editor: Option<serde_json::Value>) -> Config {
+/// What the session's editor brings.
+#[derive(Default)]
+pub struct EditorSays {
+    /// They may come from the project, and are treated like files of one that nobody has trusted.
+    pub settings: Option<serde_json::Value>,
+    pub trust: WorkspaceTrust,
+}
+
+impl EditorSays {
+    pub fn of(editor: &dyn Editor) -> Self {
+        Self { settings: editor.settings(), trust: editor.workspace_trust() }
+    }
+}
+
+/// Never fails: what cannot be read is a problem in the result. Keys of project files that run something, widen a permission, redirect a key or read
+/// outside are left out unless the user has decided to trust them; `Config::trust` tells of both. Decides nothing.
+pub async fn load(ports: &Ports, facts: &Facts, editor: EditorSays) -> Config {
     read(ports, facts, editor).await.config
 }
 
 /// As `load`, with where it all comes from.
 pub async fn survey(ports: &Ports, facts: &Facts) -> Survey {
-    read(ports, facts, None).await
+    read(ports, facts, EditorSays::default()).await
 }
 
 /// What one source says, of a project or of the user.
@@ -46,7 +59,7 @@ pub(super) struct Layer {
     pub(super) of_project: bool,
 }
 
-async fn read(ports: &Ports, facts: &Facts, editor: Option<serde_json::Value>) -> Survey {
+async fn read(ports: &Ports, facts: &Facts, editor: EditorSays) -> Survey {
     let mut reader = Reader {
         files: ports.files.as_ref(),
         environment: ports.environment.as_ref(),
@@ -67,15 +80,19 @@ async fn read(ports: &Ports, facts: &Facts, editor: Option<serde_json::Value>) -
         user.merge(permission.clone());
     }
     let agents = agent::built_in(None).into_keys().chain(keys(&user, "agent")).collect();
-    let mut project = reader.project_files(facts, &agents).await;
+    let drafts = reader.project_files(facts).await;
     places.append(&mut reader.places);
     places.extend(variables);
-    project.extend(editor.and_then(|settings| reader.editor_settings(&settings, &agents)));
+    // What is wrong in it is told with the rest.
+    let guards = (&decode::<RawConfig>(&mut user.clone(), &mut Vec::new()).guards).into();
+    let word = Word { editor: editor.trust, guards: &guards };
+    let (mut project, trust) = reader.trusted(drafts, facts, ports, &agents, word).await;
+    project.extend(editor.settings.and_then(|settings| reader.editor_settings(&settings, &agents)));
 
     let all = merged(before.iter().chain(&project).chain(&after));
     let trees = Trees { user, project: merged(project.iter()), all };
     let guarded = own_configuration(std::mem::take(&mut reader.own));
-    let mut config = assemble(trees, facts, &home, &guarded, ports.secrets.as_ref(), reader.problems);
+    let mut config = assemble(trees, trust, facts, &home, &guarded, ports.secrets.as_ref(), reader.problems);
     if config.model.is_none() {
         config.remembered = remembered(reader.files, reader.environment).await;
     }
@@ -97,12 +114,13 @@ struct Reader<'a> {
     problems: Vec<Problem>,
 }
 
-/// One that nobody has trusted.
-struct Project<'a> {
-    /// Links resolved.
-    root: AbsPath,
-    /// The names of the agents that exist without it.
-    agents: &'a BTreeSet<String>,
+/// One source of the project, as it was parsed.
+struct Draft {
+    tree: Node,
+    /// The name of an agent in Markdown, and its prompt, which is never checked: it may hold anything.
+    prompt: Option<(String, String)>,
+    /// Where the files stand that its placeholders name. `None`: nothing is filled into it.
+    folder: Option<AbsPath>,
 }
 
 impl Reader<'_> {
@@ -128,7 +146,7 @@ impl Reader<'_> {
             }
             for file in agent_files(self.files, &folder, None, &mut self.problems).await {
                 self.seen.insert(file.path.clone());
-                trees.extend(self.agent(&file, None).await);
+                trees.extend(self.users_agent(&file).await);
             }
         }
         for variable in ["OPENCODE_CONFIG", "COPYDESK_CONFIG"] {
@@ -187,49 +205,128 @@ impl Reader<'_> {
     }
 
     /// From the root of the tree down to the folder: files first, then the configuration folders; at each level ours after opencode's.
-    async fn project_files(&mut self, facts: &Facts, agents: &BTreeSet<String>) -> Vec<Node> {
+    async fn project_files(&mut self, facts: &Facts) -> Vec<Draft> {
         if self.variable("OPENCODE_DISABLE_PROJECT_CONFIG").is_some_and(|value| value == "1" || value == "true") {
             return Vec::new();
         }
-        let root = self.files.real_path(facts.worktree.clone()).await.unwrap_or_else(|_| facts.worktree.clone());
-        let project = Project { root, agents };
+        let root = self.root(facts).await;
         let levels = levels(facts);
-        let mut trees = Vec::new();
+        let mut drafts = Vec::new();
         for level in &levels {
             for name in OPENCODES.iter().chain(OURS) {
-                trees.extend(self.project_file(level.join(name), &project).await);
+                drafts.extend(self.project_file(level.join(name)).await);
             }
         }
         for level in &levels {
             for (folder, names) in [(".opencode", OPENCODES), (".copydesk", OURS)] {
                 let folder = level.join(folder);
                 for name in names {
-                    trees.extend(self.project_file(folder.join(name), &project).await);
+                    drafts.extend(self.project_file(folder.join(name)).await);
                 }
-                for file in agent_files(self.files, &folder, Some(&project.root), &mut self.problems).await {
-                    if self.seen.insert(file.path.clone()) {
-                        trees.extend(self.agent(&file, Some(&project)).await);
+                for file in agent_files(self.files, &folder, Some(&root), &mut self.problems).await {
+                    if self.seen.insert(file.path.clone()) && self.is_of_project(&file, &root).await {
+                        drafts.extend(self.agent_draft(&file).await);
                     }
                 }
             }
         }
-        trees
+        drafts
+    }
+
+    /// Links resolved.
+    async fn root(&self, facts: &Facts) -> AbsPath {
+        self.files.real_path(facts.worktree.clone()).await.unwrap_or_else(|_| facts.worktree.clone())
+    }
+
+    /// What of the project's sources is in force. Its texts are filled first, where that is trusted: it is the filled ones that the rest is judged by.
+    async fn trusted(
+        &mut self,
+        mut drafts: Vec<Draft>,
+        facts: &Facts,
+        ports: &Ports,
+        agents: &BTreeSet<String>,
+        word: Word<'_>,
+    ) -> (Vec<Node>, TrustReport) {
+        if drafts.is_empty() {
+            return (Vec::new(), TrustReport::default());
+        }
+        let workspace = self.root(facts).await;
+        let mut report = TrustReport { workspace: Some(workspace.clone()), wants: Vec::new() };
+        let mut known = Decisions { ports, workspace, read: None };
+
+        let outside: Vec<Vec<Claim>> =
+            drafts.iter().map(|draft| claims_outside(&draft.tree, draft.folder.is_some())).collect();
+        self.judge(Capability::Outside, &outside, &mut known, word, &mut report).await;
+        for (draft, claims) in drafts.iter_mut().zip(&outside) {
+            if !report.is_trusted(Capability::Outside) {
+                strip(&mut draft.tree, claims.iter());
+            } else if let Some(folder) = &draft.folder {
+                fill(&mut draft.tree, folder, self.environment, self.files, &mut self.problems).await;
+            }
+        }
+
+        let mut trees: Vec<Node> = Vec::with_capacity(drafts.len());
+        for Draft { tree, prompt, .. } in drafts {
+            let mut tree = self.checked(tree);
+            tidy(&mut tree, &mut self.problems);
+            if let Some((name, prompt)) = prompt {
+                set_prompt(&mut tree, &name, &prompt);
+            }
+            trees.push(tree);
+        }
+        let others: Vec<Vec<Claim>> = trees.iter().map(|tree| claims(tree, agents)).collect();
+        for capability in Capability::ALL.into_iter().filter(|capability| *capability != Capability::Outside) {
+            self.judge(capability, &others, &mut known, word, &mut report).await;
+        }
+        for (tree, claims) in trees.iter_mut().zip(&others) {
+            strip(tree, claims.iter().filter(|claim| !report.is_trusted(claim.capability)));
+        }
+        (trees, report)
+    }
+
+    async fn judge(
+        &mut self,
+        capability: Capability,
+        claims: &[Vec<Claim>],
+        known: &mut Decisions<'_>,
+        word: Word<'_>,
+        report: &mut TrustReport,
+    ) {
+        let of_capability: Vec<&Claim> =
+            claims.iter().flatten().filter(|claim| claim.capability == capability).collect();
+        if of_capability.is_empty() {
+            return;
+        }
+        let decisions = known.get(&mut self.problems).await;
+        report.wants.extend(Wanted::judge(capability, &of_capability, decisions, word));
     }
 
     fn editor_settings(&mut self, settings: &serde_json::Value, agents: &BTreeSet<String>) -> Option<Node> {
-        let mut tree = self.tree(&Substituted::verbatim(settings.to_string()), Source::Editor)?;
-        restrict(&mut tree, agents, &mut self.problems);
+        let mut tree = self.parsed(&Substituted::verbatim(settings.to_string()), Source::Editor)?;
+        let outside = claims_outside(&tree, true);
+        strip(&mut tree, outside.iter());
+        let mut tree = self.checked(tree);
+        tidy(&mut tree, &mut self.problems);
+        let others = claims(&tree, agents);
+        strip(&mut tree, others.iter());
+        for claim in outside.iter().chain(&others).filter(|claim| !claim.stays()) {
+            let text = format!(
+                "left out, since the editor's settings may be a project's and this would {}; put it into your own configuration if you want it",
+                claim.capability
+            );
+            self.problems.push(claim.place.problem(claim.key.clone(), text));
+        }
         Some(tree)
     }
 
-    async fn project_file(&mut self, path: AbsPath, project: &Project<'_>) -> Option<Node> {
+    async fn project_file(&mut self, path: AbsPath) -> Option<Draft> {
         if !self.seen.insert(path.clone()) || !self.is_plain(&path).await {
             return None;
         }
         let text = self.read(&path).await?;
-        let mut tree = self.tree(&Substituted::verbatim(text), Source::File(path))?;
-        restrict(&mut tree, project.agents, &mut self.problems);
-        Some(tree)
+        let folder = Some(path.parent().unwrap_or_else(|| path.clone()));
+        let tree = self.parsed(&Substituted::verbatim(text), Source::File(path))?;
+        Some(Draft { tree, prompt: None, folder })
     }
 
     /// Whether it is there and of a kind and size that reading it comes to an end: a repository may hold a link to a device.
@@ -248,39 +345,35 @@ impl Reader<'_> {
         false
     }
 
-    /// `project` is the one that the file belongs to; a file of the user's belongs to none.
-    async fn agent(&mut self, file: &AgentFile, project: Option<&Project<'_>>) -> Option<Node> {
-        if let Some(project) = project {
-            let real = self.files.real_path(file.path.clone()).await.ok()?;
-            if !real.starts_with(&project.root) {
-                let text = format!("left out: it is a link to {real}, outside of the project");
-                self.problems.push(Problem { source: Source::File(file.path.clone()), line: None, key: None, text });
-                return None;
-            }
-            if !self.is_plain(&file.path).await {
-                return None;
-            }
+    async fn is_of_project(&mut self, file: &AgentFile, root: &AbsPath) -> bool {
+        let Ok(real) = self.files.real_path(file.path.clone()).await else { return false };
+        if !real.starts_with(root) {
+            let text = format!("left out: it is a link to {real}, outside of the project");
+            self.problems.push(Problem { source: Source::File(file.path.clone()), line: None, key: None, text });
+            return false;
         }
+        self.is_plain(&file.path).await
+    }
+
+    async fn users_agent(&mut self, file: &AgentFile) -> Option<Node> {
+        let Draft { tree, prompt, .. } = self.agent_draft(file).await?;
+        let mut tree = self.checked(tree);
+        if let Some((name, prompt)) = prompt {
+            set_prompt(&mut tree, &name, &prompt);
+        }
+        Some(tree)
+    }
+
+    async fn agent_draft(&mut self, file: &AgentFile) -> Option<Draft> {
         let text = self.read(&file.path).await?;
-        let (tree, prompt) = match agent_tree(file, &text) {
-            Ok(read) => read,
+        match agent_tree(file, &text) {
+            Ok((tree, prompt)) => Some(Draft { tree, prompt: Some((file.name.clone(), prompt)), folder: None }),
             Err(problem) => {
                 self.look(problem.source.clone(), Found::LeftOut);
                 self.problems.push(problem);
-                return None;
+                None
             }
-        };
-        let mut tree = self.checked(tree);
-        if let Some(project) = project {
-            restrict(&mut tree, project.agents, &mut self.problems);
         }
-        if !prompt.is_empty()
-            && let Some(agent) = tree.get_mut("agent").and_then(|agents| agents.get_mut(&file.name))
-        {
-            let prompt = Node::text(&agent.place, &prompt);
-            agent.set("prompt", prompt);
-        }
-        Some(tree)
     }
 
     async fn user_file(&mut self, path: AbsPath) -> Option<Node> {
@@ -311,12 +404,17 @@ impl Reader<'_> {
     }
 
     fn tree(&mut self, text: &Substituted, source: Source) -> Option<Node> {
+        let tree = self.parsed(text, source)?;
+        Some(self.checked(tree))
+    }
+
+    fn parsed(&mut self, text: &Substituted, source: Source) -> Option<Node> {
         if !matches!(source, Source::Editor) {
             self.look(source.clone(), Found::Taken);
         }
         let source = Arc::new(source);
         match Node::parse(text, &source, &mut self.problems) {
-            Ok(tree) => Some(self.checked(tree)),
+            Ok(tree) => Some(tree),
             Err(problem) => {
                 self.look(problem.source.clone(), Found::LeftOut);
                 self.problems.push(problem);
@@ -342,6 +440,38 @@ impl Reader<'_> {
 
     fn variable(&self, name: &str) -> Option<String> {
         self.environment.var(name).filter(|value| !value.trim().is_empty())
+    }
+}
+
+/// What was decided of a workspace, read at the first need: most projects want nothing.
+struct Decisions<'a> {
+    ports: &'a Ports,
+    workspace: AbsPath,
+    read: Option<Vec<TrustDecision>>,
+}
+
+impl Decisions<'_> {
+    /// None where they cannot be read.
+    async fn get(&mut self, problems: &mut Vec<Problem>) -> &[TrustDecision] {
+        if self.read.is_none() {
+            let decisions = match self.ports.trust.decisions(self.workspace.clone()).await {
+                Ok(decisions) => decisions,
+                Err(error) => {
+                    let source = Source::File(self.workspace.clone());
+                    problems.push(Problem { source, line: None, key: None, text: error.to_string() });
+                    Vec::new()
+                }
+            };
+            self.read = Some(decisions);
+        }
+        self.read.as_deref().unwrap_or_default()
+    }
+}
+
+fn set_prompt(tree: &mut Node, name: &str, prompt: &str) {
+    if let Some(agent) = tree.get_mut("agent").and_then(|agents| agents.get_mut(name)).filter(|_| !prompt.is_empty()) {
+        let prompt = Node::text(&agent.place, prompt);
+        agent.set("prompt", prompt);
     }
 }
 

@@ -13,6 +13,7 @@ use crate::permission::{Guards, Verdict, decide, is_hidden};
 use crate::ports::{LanguageServer, LanguageServers, WireProtocol};
 use crate::testing::{
     DiskFiles, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSearch, FakeSecrets, FakeShell, MemoryStore,
+    MemoryTrust,
 };
 
 const GLOBAL: &str = "/home/user/.config/copydesk/copydesk.jsonc";
@@ -63,10 +64,15 @@ fn load_edited<const N: usize>(
         model: FakeModel::new().0,
         environment: FakeEnvironment::new(vars),
         secrets: Arc::new(FakeSecrets(keys.map(|(id, key)| (id.to_owned(), key.to_owned())).into())),
+        trust: MemoryTrust::new(),
         clock: Arc::new(FakeClock::default()),
         ids: Arc::new(FakeIds::default()),
     };
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(load(&ports, facts, editor))
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(load(
+        &ports,
+        facts,
+        EditorSays { settings: editor, ..EditorSays::default() },
+    ))
 }
 
 fn load_files(files: &[(&str, &str)]) -> Config {
@@ -75,7 +81,8 @@ fn load_files(files: &[(&str, &str)]) -> Config {
 
 /// All of the problems, in order.
 fn check_problems(config: &Config, expected: &[&str]) {
-    let found: Vec<String> = config.problems.iter().map(ToString::to_string).collect();
+    let problems = config.problems.iter().cloned().chain(config.left_out());
+    let found: Vec<String> = problems.map(|problem| problem.to_string()).collect();
     assert_eq!(found, expected);
 }
 
@@ -519,11 +526,12 @@ const HOSTILE: &str = r#"{
 #[test]
 fn c65_hostile_project_config_is_ignored_and_named() {
     let config = load_files(&[("/code/app/opencode.json", HOSTILE)]);
+    assert_eq!(config.problems, []);
     let told: Vec<String> = config
-        .problems
-        .iter()
+        .left_out()
         .map(|problem| {
             assert!(problem.text.contains("project's configuration"), "{problem}");
+            assert!(problem.text.contains("copydesk trust"), "{problem}");
             format!("{} {}", problem.line.unwrap(), problem.key.clone().unwrap())
         })
         .collect();
@@ -531,8 +539,12 @@ fn c65_hostile_project_config_is_ignored_and_named() {
     13 agent.build.prompt
     18 provider.evil.options.baseURL
     20 instructions.5
-    2 mcp
-    3 lsp
+    20 instructions
+    20 instructions
+    20 instructions
+    20 instructions
+    2 mcp.x
+    3 lsp.y
     5 plugin
     6 shell
     7 command.bad
@@ -550,10 +562,6 @@ fn c65_hostile_project_config_is_ignored_and_named() {
     16 provider.openai.options.baseURL
     16 provider.openai.options.headers
     17 provider.openai.models.m.headers
-    20 instructions
-    20 instructions
-    20 instructions
-    20 instructions
     ");
     let openai = &config.providers["openai"];
     assert_eq!((openai.base_url.as_str(), openai.key.as_deref()), ("https://api.openai.com/v1", Some("sk-stored")));
@@ -655,8 +663,8 @@ fn agents_may_be_markdown() {
         &config,
         &[
             "/code/app/sub/.copydesk/agent/broken.md:3: column 1: this is not valid YAML: while parsing a node, did not find expected node content",
-            "/code/app/sub/.copydesk/agent/reviewer.md:4: agent.reviewer.permission.bash: left out, since this is a project's configuration and it would allow more than your own configuration does; put it into your own configuration if you want it",
             "/code/app/sub/.copydesk/agent/typo.md:3: agent.typo.steps: expected a whole number, 1 or more, found a text",
+            "/code/app/sub/.copydesk/agent/reviewer.md:4: agent.reviewer.permission.bash: left out, since this is a project's configuration that would allow more than your own configuration does, and nobody has trusted it yet; your next prompt asks, or run `copydesk trust` in its folder",
         ],
     );
     assert_eq!(config.agents.keys().collect::<Vec<_>>(), ["build", "docs/writer", "plan", "quick", "reviewer", "typo"]);

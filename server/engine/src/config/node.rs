@@ -26,10 +26,20 @@ pub(super) enum Value {
         variables: Vec<String>,
         /// Whether a file was filled into it.
         from_file: bool,
+        /// Of a project's text that something was filled into.
+        filled: Option<Box<Filled>>,
     },
     List(Vec<Node>),
     /// In the order in which the keys first appeared, which permission rules depend on.
     Map(Vec<(String, Node)>),
+}
+
+/// How a text looked before it was filled.
+#[derive(Clone)]
+pub(super) struct Filled {
+    pub(super) written: String,
+    /// With the content of files, but not of variables.
+    pub(super) with_files: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,16 +60,20 @@ impl Place {
     }
 }
 
+impl Value {
+    /// A text that nothing was filled into.
+    pub(super) fn plain(text: &str) -> Self {
+        Self::Text { text: text.to_owned(), variables: Vec::new(), from_file: false, filled: None }
+    }
+}
+
 impl Node {
     pub(super) fn empty_map(source: &Arc<Source>) -> Self {
         Self { place: Place { source: Arc::clone(source), line: 1 }, value: Value::Map(Vec::new()) }
     }
 
     pub(super) fn text(place: &Place, text: &str) -> Self {
-        Self {
-            place: place.clone(),
-            value: Value::Text { text: text.to_owned(), variables: Vec::new(), from_file: false },
-        }
+        Self { place: place.clone(), value: Value::plain(text) }
     }
 
     /// Of JSON with comments and trailing commas; the error says line and column. A string that holds a file which could not be read is left out alone.
@@ -221,7 +235,7 @@ impl Reader<'_> {
                         }
                     }
                 }
-                Value::Text { text: literal.value.into_owned(), variables, from_file }
+                Value::Text { text: literal.value.into_owned(), variables, from_file, filled: None }
             }
             ast::Value::Array(array) => {
                 let mut items = Vec::new();

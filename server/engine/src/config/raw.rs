@@ -70,7 +70,7 @@ pub(super) struct RawConfig {
     pub(super) enabled_providers: Option<Vec<String>>,
     /// Further instruction files: paths and globs.
     pub(super) instructions: Vec<String>,
-    /// Language servers that are started where the editor offers no problems; `false` for none. Taken from your own files alone.
+    /// Language servers that are started where the editor offers no problems; `false` for none. A project's run once it is trusted to run programs.
     pub(super) lsp: RawLsp,
     /// What commands are held to, where the system has a sandbox. Taken from your own files; a project only makes it stricter.
     pub(super) sandbox: RawSandbox,

@@ -13,6 +13,8 @@ pub(super) enum Author {
     User,
     /// A project that is not trusted: its rules only tighten.
     Project,
+    /// A project whose permissions the user trusts.
+    TrustedProject,
 }
 
 /// The rules of `owner`, a configuration or an agent of one: those of the old `tools` map, then those of `permission`.
@@ -41,6 +43,7 @@ fn rule(permission: &str, pattern: &str, verdict: Verdict, place: &Place, author
     let origin = match (place.source.as_ref(), author) {
         (Source::File(file), Author::User) => Origin::Config { file: file.clone(), line },
         (Source::File(file), Author::Project) => Origin::Project { file: file.clone(), line },
+        (Source::File(file), Author::TrustedProject) => Origin::Trusted { file: file.clone(), line },
         (Source::Editor, _) => Origin::Editor,
         (Source::Variable(name), _) => Origin::Variable { name: name.clone() },
     };

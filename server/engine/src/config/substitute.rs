@@ -2,9 +2,15 @@
 
 use std::ops::Range;
 
+use copydesk_workspace::disk::FileKind;
 use copydesk_workspace::path::AbsPath;
 
+use super::Problem;
+use super::node::{Filled, Node, Value};
 use crate::ports::{Environment, Files};
+
+/// Bytes of a file that a project names.
+const MAX_FILE: u64 = 1 << 20;
 
 /// The text with everything filled in, and what was filled in where. No `Debug`: it may hold secrets.
 pub(super) struct Substituted {
@@ -42,7 +48,7 @@ pub(super) async fn substitute(
             out.text.push_str(&rest[..found.start]);
             let (value, insert) = match found.kind {
                 Kind::Env => (environment.var(found.name).unwrap_or_default(), Insert::Variable(found.name.to_owned())),
-                Kind::File => read(found.name, folder, environment, files).await,
+                Kind::File => read(path_of(found.name, folder, environment), files).await,
             };
             let start = out.text.len();
             out.text.push_str(&escape(&value));
@@ -52,6 +58,91 @@ pub(super) async fn substitute(
         out.text.push_str(rest);
     }
     out
+}
+
+/// Fills the texts of a tree that was parsed already: a project's, which the user trusts with it. A text whose file cannot be read is left out and named.
+pub(super) async fn fill(
+    tree: &mut Node,
+    folder: &AbsPath,
+    environment: &dyn Environment,
+    files: &dyn Files,
+    problems: &mut Vec<Problem>,
+) {
+    let mut waiting = vec![(String::new(), tree)];
+    while let Some((path, node)) = waiting.pop() {
+        let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        if let Some(written) = node.as_text().filter(|text| has_placeholder(text)).map(str::to_owned) {
+            node.value = match filled_in(&written, folder, environment, files).await {
+                Ok(NewText { text, with_files, variables, from_file }) => {
+                    Value::Text { text, variables, from_file, filled: Some(Box::new(Filled { written, with_files })) }
+                }
+                Err(why) => {
+                    problems.push(node.place.problem(path, why));
+                    Value::Null
+                }
+            };
+            continue;
+        }
+        match &mut node.value {
+            Value::List(items) => {
+                waiting.extend(items.iter_mut().enumerate().map(|(index, item)| (below(&index.to_string()), item)));
+            }
+            Value::Map(entries) => waiting.extend(entries.iter_mut().map(|(key, node)| (below(key), node))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text { .. } => {}
+        }
+    }
+}
+
+struct NewText {
+    text: String,
+    with_files: String,
+    variables: Vec<String>,
+    from_file: bool,
+}
+
+/// The error says why a file cannot be read.
+async fn filled_in(
+    written: &str,
+    folder: &AbsPath,
+    environment: &dyn Environment,
+    files: &dyn Files,
+) -> Result<NewText, String> {
+    let mut new = NewText { text: String::new(), with_files: String::new(), variables: Vec::new(), from_file: false };
+    let mut rest = written;
+    while let Some(found) = find(rest) {
+        let (before, after) = (&rest[..found.start], &rest[found.end..]);
+        new.text.push_str(before);
+        new.with_files.push_str(before);
+        match found.kind {
+            Kind::Env => {
+                new.text.push_str(&environment.var(found.name).unwrap_or_default());
+                new.with_files.push_str(&rest[found.start..found.end]);
+                new.variables.push(found.name.to_owned());
+            }
+            Kind::File => {
+                let path = path_of(found.name, folder, environment);
+                // A repository may name a device, or a link to one: reading it would not end.
+                match files.stat(path.clone()).await {
+                    Ok(stat) if stat.kind == FileKind::File && stat.len <= MAX_FILE => {}
+                    Ok(_) => return Err(format!("{path} is no file of at most 1 MiB")),
+                    Err(error) => return Err(format!("the file that it names cannot be read: {error}")),
+                }
+                match read(path, files).await {
+                    (content, Insert::File) => {
+                        new.text.push_str(&content);
+                        new.with_files.push_str(&content);
+                        new.from_file = true;
+                    }
+                    (_, Insert::Unreadable(why)) => return Err(why),
+                    (_, Insert::Variable(_)) => {}
+                }
+            }
+        }
+        rest = after;
+    }
+    new.text.push_str(rest);
+    new.with_files.push_str(rest);
+    Ok(new)
 }
 
 /// Whether anything would be filled in.
@@ -85,11 +176,14 @@ fn find(text: &str) -> Option<Found<'_>> {
     })
 }
 
-async fn read(name: &str, folder: &AbsPath, environment: &dyn Environment, files: &dyn Files) -> (String, Insert) {
-    let path = match name.strip_prefix("~/") {
+fn path_of(name: &str, folder: &AbsPath, environment: &dyn Environment) -> AbsPath {
+    match name.strip_prefix("~/") {
         Some(below) => environment.folders().home.join(below),
         None => folder.join(name),
-    };
+    }
+}
+
+async fn read(path: AbsPath, files: &dyn Files) -> (String, Insert) {
     match files.read(path.clone()).await.map(String::from_utf8) {
         Ok(Ok(text)) => (text.trim_start_matches('\u{feff}').trim().to_owned(), Insert::File),
         Ok(Err(_)) => (String::new(), Insert::Unreadable(format!("{path} is not UTF-8 text"))),

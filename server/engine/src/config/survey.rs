@@ -124,7 +124,7 @@ fn shown(path: &[&str], node: &Node) -> String {
     if is_secret(path) { "\"(hidden)\"".to_owned() } else { json(node).to_string() }
 }
 
-fn is_secret(path: &[&str]) -> bool {
+pub(super) fn is_secret(path: &[&str]) -> bool {
     let [.., parent, name] = path else { return false };
     let name = name.to_ascii_lowercase();
     *parent == "headers"

@@ -1,180 +1,305 @@
-//! What a project's own configuration may not do before anyone has trusted it (R19.1): run something, widen a permission, redirect a key. Such keys are
-//! taken out of its tree and named; all else stays, denies and asks among it.
+//! What a project's own configuration may not do before the user trusts it (R19.1): run something, widen a permission, redirect a key, read outside. Such
+//! keys are its claims. Finds them and takes them out; whether they are trusted is not decided here. All else stays, denies and asks among it.
 
 use std::collections::BTreeSet;
 
-use super::Problem;
-use super::node::{Node, Value};
-use super::substitute::has_placeholder;
-use crate::agent::{BUILD, PLAN};
+use serde_json::Value as Json;
 
-/// Why a key was left out.
-#[derive(Clone, Copy)]
-enum Fault {
-    Runs,
-    Widens,
-    Redirects,
-    ReadsOutside,
+use super::Problem;
+use super::node::{Node, Place, Value};
+use super::substitute::has_placeholder;
+use super::survey::is_secret;
+use crate::agent::{BUILD, PLAN};
+use crate::ports::Capability;
+
+/// One thing that a source of the project would have.
+pub(super) struct Claim {
+    pub(super) capability: Capability,
+    /// Dotted.
+    pub(super) key: String,
+    pub(super) place: Place,
+    /// The value as JSON, as a question shows it: what is filled in from files in place, except where it may be secret.
+    pub(super) shown: String,
+    /// The value as JSON, as it is compared: with the text of files, which may be the project's, and the names of variables, which are the user's.
+    pub(super) compared: String,
+    /// What is taken out where it is not trusted. `None`: it takes away rather than gives, and stays; what it limits is trusted with it.
+    path: Option<Vec<Step>>,
 }
 
-/// `tree` is checked and normalised. `agents` are those that exist without the project.
-pub(super) fn restrict(tree: &mut Node, agents: &BTreeSet<String>, problems: &mut Vec<Problem>) {
-    let mut left_out = LeftOut { problems };
-    left_out.sweep(tree, "", |_, node| match &node.value {
-        // A `null` would unset what the user wrote.
-        Value::Null => Some(None),
-        Value::Text { text, .. } if has_placeholder(text) => Some(Some(Fault::ReadsOutside)),
-        _ => None,
-    });
+impl Claim {
+    pub(super) fn stays(&self) -> bool {
+        self.path.is_none()
+    }
+}
 
-    for key in ["mcp", "lsp", "formatter", "plugin", "shell"] {
-        left_out.take(tree, "", key, |node| (!matches!(node.value, Value::Bool(false))).then_some(Fault::Runs));
-    }
-    let runs_shell = |command: &Node| {
-        command.get("template").and_then(Node::as_text).is_some_and(|template| template.contains("!`"))
-    };
-    left_out.each(tree, "command", "", |node| runs_shell(node).then_some(Fault::Runs));
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
 
-    for key in ["default_agent", "guards"] {
-        left_out.take(tree, "", key, |_| Some(Fault::Widens));
+/// Those of `Capability::Outside`, of a tree as it was parsed. `fills`: whether placeholders of this source would be filled in.
+pub(super) fn claims_outside(tree: &Node, fills: bool) -> Vec<Claim> {
+    let mut claims = Claims::default();
+    if fills {
+        claims.placeholders(tree, &mut Vec::new());
     }
-    if let Some(sandbox) = tree.get_mut("sandbox") {
-        for (key, wide) in [("enabled", false), ("network", true)] {
-            let widens =
-                |node: &Node| matches!(node.value, Value::Bool(value) if value == wide).then_some(Fault::Widens);
-            left_out.take(sandbox, "sandbox.", key, widens);
-        }
-        for key in ["writable", "readable", "environment"] {
-            left_out.take(sandbox, "sandbox.", key, |_| Some(Fault::Widens));
-        }
-    }
-    if let Some(experimental) = tree.get_mut("experimental") {
-        let widens = |node: &Node| matches!(node.value, Value::Bool(true)).then_some(Fault::Widens);
-        left_out.take(experimental, "experimental.", "continue_loop_on_deny", widens);
-    }
-    left_out.allows(tree, "");
-    for (name, agent) in tree.get_mut("agent").and_then(Node::entries_mut).into_iter().flatten() {
-        let prefix = format!("agent.{name}.");
-        left_out.allows(agent, &prefix);
-        if agents.contains(name) {
-            if is_built_in(name) && agent.get("mode").and_then(Node::as_text) == Some("primary") {
-                agent.take("mode");
+    if let Some(Value::List(items)) = tree.get("instructions").map(|node| &node.value) {
+        for (index, item) in items.iter().enumerate() {
+            if item.as_text().is_some_and(|text| leads_outside(text) && !(fills && has_placeholder(text))) {
+                let path = vec![Step::Key("instructions".to_owned()), Step::Index(index)];
+                claims.add(Capability::Outside, "instructions".to_owned(), item, Some(path));
             }
+        }
+    }
+    claims.found
+}
+
+/// All others, of a tree that is checked, normalised and `tidied`. `agents` are those that exist without the project.
+pub(super) fn claims(tree: &Node, agents: &BTreeSet<String>) -> Vec<Claim> {
+    let mut claims = Claims::default();
+    for key in ["mcp", "lsp", "formatter", "plugin", "shell"] {
+        let Some(node) = tree.get(key).filter(|node| !matches!(node.value, Value::Bool(false))) else { continue };
+        // As a whole: an object that is left empty may switch something on.
+        let path = vec![Step::Key(key.to_owned())];
+        if node.entries().is_empty() {
+            claims.add(Capability::Programs, key.to_owned(), node, Some(path.clone()));
+        }
+        for (name, node) in node.entries() {
+            claims.add(Capability::Programs, format!("{key}.{name}"), node, Some(path.clone()));
+        }
+    }
+    for (name, command) in tree.get("command").map(Node::entries).unwrap_or_default() {
+        if command.get("template").and_then(Node::as_text).is_some_and(|template| template.contains("!`")) {
+            let path = vec![Step::Key("command".to_owned()), Step::Key(name.clone())];
+            claims.add(Capability::Programs, format!("command.{name}"), command, Some(path));
+        }
+    }
+
+    claims.take(tree, &[], "default_agent", Capability::Permissions);
+    if let Some(experimental) = tree.get("experimental")
+        && matches!(experimental.get("continue_loop_on_deny").map(|node| &node.value), Some(Value::Bool(true)))
+    {
+        claims.take(experimental, &["experimental"], "continue_loop_on_deny", Capability::Permissions);
+    }
+    claims.rules(tree, &[]);
+    for (name, agent) in tree.get("agent").map(Node::entries).unwrap_or_default() {
+        let prefix = ["agent", name.as_str()];
+        claims.rules(agent, &prefix);
+        if agents.contains(name) {
             // Any of these can make the session start with another agent, one with milder rules.
             for key in ["disable", "mode", "hidden"] {
-                left_out.take(agent, &prefix, key, |_| Some(Fault::Widens));
+                claims.take(agent, &prefix, key, Capability::Permissions);
             }
         }
     }
 
-    for (id, provider) in tree.get_mut("provider").and_then(Node::entries_mut).into_iter().flatten() {
-        let prefix = format!("provider.{id}.");
+    for (id, provider) in tree.get("provider").map(Node::entries).unwrap_or_default() {
+        let prefix = ["provider", id.as_str()];
         for key in ["npm", "api", "env"] {
-            left_out.take(provider, &prefix, key, |_| Some(Fault::Redirects));
+            claims.take(provider, &prefix, key, Capability::Keys);
         }
-        if let Some(options) = provider.get_mut("options") {
+        if let Some(options) = provider.get("options") {
             for key in ["apiKey", "baseURL", "headers"] {
-                left_out.take(options, &format!("{prefix}options."), key, |_| Some(Fault::Redirects));
+                claims.take(options, &[&prefix[..], &["options"]].concat(), key, Capability::Keys);
             }
         }
-        for (name, model) in provider.get_mut("models").and_then(Node::entries_mut).into_iter().flatten() {
+        for (name, model) in provider.get("models").map(Node::entries).unwrap_or_default() {
             for key in ["provider", "headers"] {
-                left_out.take(model, &format!("{prefix}models.{name}."), key, |_| Some(Fault::Redirects));
+                claims.take(model, &[&prefix[..], &["models", name]].concat(), key, Capability::Keys);
             }
         }
     }
+    claims.found
+}
 
-    if let Some(Value::List(items)) = tree.get_mut("instructions").map(|node| &mut node.value) {
-        items.retain(|item| {
-            let leads_outside = item.as_text().is_some_and(leads_outside);
-            if leads_outside {
-                left_out.say(item, "instructions", Fault::ReadsOutside);
+/// Takes out what nobody is asked about: a `null` would unset what the user wrote, guards and the sandbox are his alone to lift, and the built-in agents
+/// are primary anyway, which projects often say.
+pub(super) fn tidy(tree: &mut Node, problems: &mut Vec<Problem>) {
+    drop_nulls(tree);
+    let mut say = |node: &Node, key: &str| {
+        let text =
+            "left out, since this is a project's configuration, and only your own lifts guards and widens the sandbox";
+        problems.push(node.place.problem(key.to_owned(), text));
+    };
+    if let Some(guards) = tree.take("guards") {
+        say(&guards, "guards");
+    }
+    if let Some(sandbox) = tree.get_mut("sandbox") {
+        let is = |node: &Node, wide: bool| matches!(node.value, Value::Bool(value) if value == wide);
+        for key in ["enabled", "network", "writable", "readable", "environment"] {
+            let widens = match key {
+                "enabled" => sandbox.get(key).is_some_and(|node| is(node, false)),
+                "network" => sandbox.get(key).is_some_and(|node| is(node, true)),
+                _ => true,
+            };
+            if widens && let Some(node) = sandbox.take(key) {
+                say(&node, &format!("sandbox.{key}"));
             }
-            !leads_outside
-        });
+        }
+    }
+    for (name, agent) in tree.get_mut("agent").and_then(Node::entries_mut).into_iter().flatten() {
+        let is_built_in = name == BUILD || name == PLAN;
+        if is_built_in && agent.get("mode").and_then(Node::as_text) == Some("primary") {
+            agent.take("mode");
+        }
     }
 }
 
-/// These are primary anyway, and projects often say so.
-fn is_built_in(agent: &str) -> bool {
-    agent == BUILD || agent == PLAN
+fn drop_nulls(tree: &mut Node) {
+    match &mut tree.value {
+        Value::Map(entries) => {
+            entries.retain(|(_, node)| !matches!(node.value, Value::Null));
+            entries.iter_mut().for_each(|(_, node)| drop_nulls(node));
+        }
+        Value::List(items) => {
+            items.retain(|node| !matches!(node.value, Value::Null));
+            items.iter_mut().for_each(drop_nulls);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text { .. } => {}
+    }
 }
 
-struct LeftOut<'a> {
-    problems: &'a mut Vec<Problem>,
+/// Takes out of the tree what these claims of it would have.
+pub(super) fn strip<'a>(tree: &mut Node, claims: impl Iterator<Item = &'a Claim>) {
+    let mut paths: Vec<&Vec<Step>> = claims.filter_map(|claim| claim.path.as_ref()).collect();
+    // The last first, so that the places of the others in a list stay what they are.
+    paths.sort_unstable();
+    for path in paths.into_iter().rev() {
+        remove(tree, path);
+    }
 }
 
-impl LeftOut<'_> {
-    fn say(&mut self, node: &Node, key: &str, fault: Fault) {
-        let reason = match fault {
-            Fault::Runs => "it would run a program",
-            Fault::Widens => "it would allow more than your own configuration does",
-            Fault::Redirects => "it decides where a provider's key and your text are sent",
-            Fault::ReadsOutside => "it would read from outside of the project",
+fn remove(tree: &mut Node, path: &[Step]) {
+    match (path, &mut tree.value) {
+        ([Step::Key(key)], Value::Map(entries)) => entries.retain(|(name, _)| name != key),
+        ([Step::Index(index)], Value::List(items)) if *index < items.len() => {
+            items.remove(*index);
+        }
+        ([Step::Key(key), rest @ ..], Value::Map(entries)) => {
+            if let Some((_, node)) = entries.iter_mut().find(|(name, _)| name == key) {
+                remove(node, rest);
+            }
+        }
+        ([Step::Index(index), rest @ ..], Value::List(items)) => {
+            if let Some(node) = items.get_mut(*index) {
+                remove(node, rest);
+            }
+        }
+        // An earlier claim has taken it with what holds it.
+        _ => {}
+    }
+}
+
+#[derive(Default)]
+struct Claims {
+    found: Vec<Claim>,
+}
+
+impl Claims {
+    fn add(&mut self, capability: Capability, key: String, node: &Node, path: Option<Vec<Step>>) {
+        let name = key.rsplit('.').next().unwrap_or_default();
+        let shows_files = capability != Capability::Outside && !is_secret(&["", name]);
+        self.found.push(Claim {
+            capability,
+            shown: json(node, shows_files, true).to_string(),
+            compared: json(node, capability != Capability::Outside, false).to_string(),
+            key,
+            place: node.place.clone(),
+            path,
+        });
+    }
+
+    /// The key of `owner`, which stands at `prefix`, where it is set.
+    fn take(&mut self, owner: &Node, prefix: &[&str], key: &str, capability: Capability) {
+        if let Some(node) = owner.get(key) {
+            let path = [prefix, &[key]].concat();
+            self.at(&path, node, capability, Takes::Out);
+        }
+    }
+
+    fn at(&mut self, path: &[&str], node: &Node, capability: Capability, takes: Takes) {
+        let steps = path.iter().map(|key| Step::Key((*key).to_owned())).collect();
+        let path_out = match takes {
+            Takes::Out => Some(steps),
+            Takes::Nothing => None,
         };
-        let text = format!(
-            "left out, since this is a project's configuration and {reason}; put it into your own configuration if you want it"
-        );
-        self.problems.push(node.place.problem(key.to_owned(), text));
+        self.add(capability, path.join("."), node, path_out);
     }
 
-    fn take(&mut self, owner: &mut Node, prefix: &str, key: &str, judge: impl Fn(&Node) -> Option<Fault>) {
-        if let Some(fault) = owner.get(key).and_then(judge)
-            && let Some(node) = owner.take(key)
-        {
-            self.say(&node, &format!("{prefix}{key}"), fault);
+    /// What is allowed. What is denied or asked belongs to it: an allow with an exception is another one than without.
+    fn rules(&mut self, owner: &Node, prefix: &[&str]) {
+        for (tool, node) in owner.get("tools").map(Node::entries).unwrap_or_default() {
+            let takes = if matches!(node.value, Value::Bool(true)) { Takes::Out } else { Takes::Nothing };
+            self.at(&[prefix, &["tools", tool]].concat(), node, Capability::Permissions, takes);
         }
-    }
-
-    /// Judges every entry of the object `key` of `owner`.
-    fn each(&mut self, owner: &mut Node, key: &str, prefix: &str, judge: impl Fn(&Node) -> Option<Fault>) {
-        let Some(entries) = owner.get_mut(key).and_then(Node::entries_mut) else { return };
-        entries.retain(|(name, node)| match judge(node) {
-            Some(fault) => {
-                self.say(node, &format!("{prefix}{key}.{name}"), fault);
-                false
-            }
-            None => true,
-        });
-    }
-
-    fn allows(&mut self, owner: &mut Node, prefix: &str) {
-        let is_allow = |node: &Node| (node.as_text() == Some("allow")).then_some(Fault::Widens);
-        self.each(owner, "tools", prefix, |node| matches!(node.value, Value::Bool(true)).then_some(Fault::Widens));
-        self.each(owner, "permission", prefix, is_allow);
-        if let Some(permission) = owner.get_mut("permission") {
-            let names: Vec<String> = permission.entries().iter().map(|(name, _)| name.clone()).collect();
-            for name in names {
-                self.each(permission, &name, &format!("{prefix}permission."), is_allow);
-            }
-        }
-    }
-
-    /// Judges every value of the tree; what is judged is taken out, and said where there is a fault.
-    fn sweep(&mut self, node: &mut Node, path: &str, judge: impl Fn(&str, &Node) -> Option<Option<Fault>> + Copy) {
-        let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-        let keep = |this: &mut Self, key: String, child: &mut Node| match judge(&key, child) {
-            Some(fault) => {
-                if let Some(fault) = fault {
-                    this.say(child, &key, fault);
+        for (name, node) in owner.get("permission").map(Node::entries).unwrap_or_default() {
+            let takes = |node: &Node| if node.as_text() == Some("allow") { Takes::Out } else { Takes::Nothing };
+            let path = [prefix, &["permission", name]].concat();
+            match &node.value {
+                Value::Map(entries) => {
+                    for (pattern, node) in entries {
+                        let path = [&path[..], &[pattern]].concat();
+                        self.at(&path, node, Capability::Permissions, takes(node));
+                    }
                 }
-                false
+                _ => self.at(&path, node, Capability::Permissions, takes(node)),
             }
-            None => {
-                this.sweep(child, &key, judge);
-                true
+        }
+    }
+
+    fn placeholders(&mut self, node: &Node, path: &mut Vec<Step>) {
+        match &node.value {
+            Value::Text { text, filled, .. } => {
+                if filled.is_some() || has_placeholder(text) {
+                    let names = path.iter().map(|step| match step {
+                        Step::Key(key) => key.clone(),
+                        Step::Index(index) => index.to_string(),
+                    });
+                    let key = names.collect::<Vec<_>>().join(".");
+                    self.add(Capability::Outside, key, node, Some(path.clone()));
+                }
             }
-        };
-        match &mut node.value {
-            Value::Map(entries) => entries.retain_mut(|(key, child)| keep(self, below(key), child)),
+            Value::Map(entries) => {
+                for (key, node) in entries {
+                    path.push(Step::Key(key.clone()));
+                    self.placeholders(node, path);
+                    path.pop();
+                }
+            }
             Value::List(items) => {
-                let mut index = 0;
-                items.retain_mut(|child| {
-                    index += 1;
-                    keep(self, below(&(index - 1).to_string()), child)
-                });
+                for (index, node) in items.iter().enumerate() {
+                    path.push(Step::Index(index));
+                    self.placeholders(node, path);
+                    path.pop();
+                }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text { .. } => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+enum Takes {
+    Out,
+    Nothing,
+}
+
+/// `hides`: keys by whose name their value may be secret have what is written in place of what a file holds.
+fn json(node: &Node, with_files: bool, hides: bool) -> Json {
+    match &node.value {
+        Value::Null => Json::Null,
+        Value::Bool(value) => Json::Bool(*value),
+        Value::Number(number) => Json::Number(number.clone()),
+        Value::Text { filled: Some(filled), .. } if with_files => filled.with_files.as_str().into(),
+        Value::Text { filled: Some(filled), .. } => filled.written.as_str().into(),
+        Value::Text { text, .. } => text.as_str().into(),
+        Value::List(items) => items.iter().map(|item| json(item, with_files, hides)).collect(),
+        Value::Map(entries) => {
+            let entry = |(name, node): &(String, Node)| {
+                let with_files = with_files && !(hides && is_secret(&["", name]));
+                (name.clone(), json(node, with_files, hides))
+            };
+            Json::Object(entries.iter().map(entry).collect())
         }
     }
 }

@@ -81,7 +81,7 @@ fn key_name(node: &Node) -> Result<String, Problem> {
 
 /// By YAML's core schema, as far as configuration needs it.
 fn scalar(text: &str, style: ScalarStyle) -> Value {
-    let as_text = || Value::Text { text: text.to_owned(), variables: Vec::new(), from_file: false };
+    let as_text = || Value::plain(text);
     if style != ScalarStyle::Plain {
         return as_text();
     }

@@ -3,7 +3,7 @@
 use copydesk_workspace::path::AbsPath;
 
 use super::{Engine, EngineError, Place, roots};
-use crate::config::{self, Config};
+use crate::config::{self, Config, EditorSays};
 use crate::event::SessionEvent;
 use crate::history;
 use crate::ids::{Millis, SessionId};
@@ -97,7 +97,7 @@ impl Engine {
         self.check_folder(&meta, &load.folder).await?;
         let roots = roots(&meta.folder, load.additional.clone());
         let place = self.place(meta.folder, roots).await;
-        let config = config::load(&self.ports, &place.facts, load.connection.editor.settings()).await;
+        let config = config::load(&self.ports, &place.facts, EditorSays::of(&*load.connection.editor)).await;
         self.resume(load, place, config).await
     }
 
@@ -159,7 +159,7 @@ impl Engine {
                 start += page.len();
                 tell(&*self.ports.store, load, &mut replay, &page).await;
             }
-            tell_usage(load, &replay, &context.config).await;
+            tell_usage(load, &replay, &context.config()).await;
         }
         Ok(Some(Loaded { session, lives: Lives::Here }))
     }
@@ -215,7 +215,7 @@ impl Engine {
     }
 
     /// Itself where it is gone.
-    async fn real(&self, folder: &AbsPath) -> AbsPath {
+    pub(super) async fn real(&self, folder: &AbsPath) -> AbsPath {
         self.ports.files.real_path(folder.clone()).await.unwrap_or_else(|_| folder.clone())
     }
 }

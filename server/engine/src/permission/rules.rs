@@ -57,6 +57,8 @@ pub enum Origin {
     Guard { guard: Guard },
     /// Configuration of a project that nobody has trusted: it makes a verdict stricter, never milder.
     Project { file: AbsPath, line: Option<usize> },
+    /// Configuration of a project whose permissions the user trusts.
+    Trusted { file: AbsPath, line: Option<usize> },
     /// The editor's settings, which may be the project's.
     Editor,
     /// `line` is one-based.
@@ -74,19 +76,29 @@ impl Origin {
             Origin::Default | Origin::Agent { .. } | Origin::Guard { .. } | Origin::Project { .. } | Origin::Editor => {
                 false
             }
-            Origin::Config { .. } | Origin::Variable { .. } | Origin::Grant => true,
+            Origin::Config { .. } | Origin::Trusted { .. } | Origin::Variable { .. } | Origin::Grant => true,
         }
     }
 
-    fn layer(&self) -> Layer {
+    /// Whether it stands in the user's own configuration.
+    fn is_own(&self) -> bool {
+        matches!(self, Origin::Config { .. } | Origin::Variable { .. })
+    }
+
+    fn is_in_trusted_project(&self) -> bool {
+        matches!(self, Origin::Trusted { .. })
+    }
+
+    fn is_in(&self, layer: Layer) -> bool {
         match self {
             Origin::Default
             | Origin::Agent { .. }
             | Origin::Config { .. }
             | Origin::Variable { .. }
-            | Origin::Grant => Layer::Open,
-            Origin::Project { .. } | Origin::Editor => Layer::Project,
-            Origin::Guard { guard } => Layer::Guard(*guard),
+            | Origin::Grant => matches!(layer, Layer::Own | Layer::Open),
+            Origin::Trusted { .. } => layer == Layer::Open,
+            Origin::Project { .. } | Origin::Editor => layer == Layer::Project,
+            Origin::Guard { guard } => layer == Layer::Guard(*guard),
         }
     }
 }
@@ -97,10 +109,14 @@ impl fmt::Display for Origin {
             Origin::Default => f.write_str("built-in default"),
             Origin::Agent { name } => write!(f, "built into agent {name}"),
             Origin::Guard { guard } => guard.fmt(f),
-            Origin::Config { file, line: Some(line) } | Origin::Project { file, line: Some(line) } => {
+            Origin::Config { file, line: Some(line) }
+            | Origin::Project { file, line: Some(line) }
+            | Origin::Trusted { file, line: Some(line) } => {
                 write!(f, "{file}:{line}")
             }
-            Origin::Config { file, line: None } | Origin::Project { file, line: None } => file.fmt(f),
+            Origin::Config { file, line: None }
+            | Origin::Project { file, line: None }
+            | Origin::Trusted { file, line: None } => file.fmt(f),
             Origin::Editor => f.write_str("the editor's settings"),
             Origin::Variable { name } => write!(f, "variable {name}"),
             Origin::Grant => f.write_str("your answer to an earlier question"),
@@ -111,12 +127,20 @@ impl fmt::Display for Origin {
 /// In each of these the last match wins by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layer {
+    /// What holds without any project.
+    Own,
+    /// The same with the rules of a trusted project, in order.
     Open,
+    /// Of a project that nobody has trusted.
     Project,
     Guard(Guard),
 }
 
 impl Layer {
+    fn all() -> impl Iterator<Item = Self> {
+        [Self::Own, Self::Open, Self::Project].into_iter().chain(Guard::ALL.map(Self::Guard))
+    }
+
     /// The value as the rules of this layer are held against it: what holds secrets is known however its name is spelled.
     fn sees<'a>(&self, value: &'a str) -> Cow<'a, str> {
         if *self == Layer::Guard(Guard::Secrets) && value.contains(char::is_uppercase) {
@@ -156,7 +180,7 @@ impl Decision {
 }
 
 /// Of several patterns the strictest verdict, of equal ones the first; without any pattern it asks. `grants` come after `rules`, but lift no deny. Rules
-/// of an untrusted project and guards stand beside the others, wherever they stand in the list: each can only make the verdict stricter, and of the two
+/// of a trusted project stand among the user's, but lift no deny of his. Rules of an untrusted project and guards stand beside the others, wherever they stand in the list: each can only make the verdict stricter, and of the two
 /// grants lift only what the project asks.
 pub fn decide(permission: &str, patterns: &[String], rules: &[Rule], grants: &[Rule]) -> Decision {
     patterns
@@ -171,7 +195,7 @@ fn decide_one(permission: &str, pattern: &str, rules: &[Rule], grants: &[Rule]) 
         |rule: &&Rule| wildcard_match(permission, &rule.permission) && wildcard_match(pattern, &rule.pattern);
     let last = |layer: Layer| {
         let value = layer.sees(pattern);
-        let of_layer = rules.iter().rev().filter(|rule| rule.origin.layer() == layer);
+        let of_layer = rules.iter().rev().filter(|rule| rule.origin.is_in(layer));
         of_layer
             .filter(|rule| wildcard_match(permission, &rule.permission))
             .find(|rule| wildcard_match(&value, &rule.pattern))
@@ -182,7 +206,12 @@ fn decide_one(permission: &str, pattern: &str, rules: &[Rule], grants: &[Rule]) 
 
 /// Of the last match in each layer, and the grant that matches.
 fn decisive<'a>(last: impl Fn(Layer) -> Option<&'a Rule>, granted: Option<&'a Rule>) -> Option<&'a Rule> {
-    let ruled = stricter(last(Layer::Open), last(Layer::Project));
+    let open = match (last(Layer::Open), last(Layer::Own)) {
+        // What the user has denied himself, no project lifts.
+        (_, Some(own)) if is_own_deny(own) => Some(own),
+        (open, _) => open,
+    };
+    let ruled = stricter(open, last(Layer::Project));
     let open = match ruled {
         Some(rule) if rule.verdict == Verdict::Deny => Some(rule),
         _ => granted.or(ruled),
@@ -201,7 +230,8 @@ fn decisive<'a>(last: impl Fn(Layer) -> Option<&'a Rule>, granted: Option<&'a Ru
 fn is_named(guard: &Rule, open: Option<&Rule>) -> bool {
     let names =
         |pattern: &str| pattern.rsplit(['/', '\\']).next().is_some_and(|name| name.contains(char::is_alphanumeric));
-    yields(guard) && open.is_some_and(|rule| rule.origin.is_users() && names(&rule.pattern))
+    let is_spoken = |rule: &Rule| rule.origin.is_users() && !rule.origin.is_in_trusted_project();
+    yields(guard) && open.is_some_and(|rule| is_spoken(rule) && names(&rule.pattern))
 }
 
 fn yields(guard: &Rule) -> bool {
@@ -216,14 +246,17 @@ pub struct RulesFor {
 
 impl RulesFor {
     pub fn new(permission: &str, rules: &[Rule]) -> Self {
-        let mut layers: Vec<(Layer, Vec<(Wildcard, Rule)>)> = Vec::new();
-        for rule in rules.iter().filter(|rule| wildcard_match(permission, &rule.permission)) {
-            let (layer, ready) = (rule.origin.layer(), (Wildcard::new(&rule.pattern), rule.clone()));
-            match layers.iter_mut().find(|(known, _)| *known == layer) {
-                Some((_, rules)) => rules.push(ready),
-                None => layers.push((layer, vec![ready])),
-            }
-        }
+        let speaking: Vec<(Wildcard, &Rule)> = rules
+            .iter()
+            .filter(|rule| wildcard_match(permission, &rule.permission))
+            .map(|rule| (Wildcard::new(&rule.pattern), rule))
+            .collect();
+        let of_layer = |layer| {
+            let rules = speaking.iter().filter(|(_, rule)| rule.origin.is_in(layer));
+            rules.map(|(pattern, rule)| (pattern.clone(), (*rule).clone())).collect::<Vec<_>>()
+        };
+        let layers =
+            Layer::all().map(|layer| (layer, of_layer(layer))).filter(|(_, rules)| !rules.is_empty()).collect();
         Self { layers }
     }
 
@@ -282,6 +315,10 @@ fn stricter<'a>(base: Option<&'a Rule>, added: Option<&'a Rule>) -> Option<&'a R
     }
 }
 
+fn is_own_deny(rule: &Rule) -> bool {
+    rule.verdict == Verdict::Deny && rule.origin.is_own()
+}
+
 fn verdict_of(rule: Option<&Rule>) -> Verdict {
     rule.map_or(Verdict::Ask, |rule| rule.verdict)
 }
@@ -289,14 +326,15 @@ fn verdict_of(rule: Option<&Rule>) -> Verdict {
 /// Whether the model is not even shown the tool: the last rule for its permission denies `*`. `tool` is the tool's name.
 pub fn is_hidden(tool: &str, rules: &[Rule]) -> bool {
     let permission = permission_of(tool);
-    let guards = Guard::ALL.map(Layer::Guard);
-    [Layer::Open, Layer::Project].into_iter().chain(guards).any(|layer| {
+    // A default is there for a trusted project to lift.
+    let counts = |rule: &Rule, layer| layer != Layer::Own || rule.origin.is_own();
+    Layer::all().any(|layer| {
         rules
             .iter()
             .rev()
-            .filter(|rule| rule.origin.layer() == layer)
+            .filter(|rule| rule.origin.is_in(layer))
             .find(|rule| wildcard_match(permission, &rule.permission))
-            .is_some_and(|rule| rule.pattern == "*" && rule.verdict == Verdict::Deny)
+            .is_some_and(|rule| rule.pattern == "*" && rule.verdict == Verdict::Deny && counts(rule, layer))
     })
 }
 

@@ -131,6 +131,41 @@ fn an_answer_lifts_what_an_untrusted_project_asks_but_not_what_it_denies() {
 }
 
 #[test]
+fn r19_1_a_trusted_project_overrides_the_users_rules_but_lifts_no_deny_of_his() {
+    use Verdict::*;
+    let project = |pattern, verdict| {
+        let origin = Origin::Trusted { file: path("/p/opencode.json"), line: Some(2) };
+        rule("bash", pattern, verdict, origin)
+    };
+    let rules = agent(
+        "build",
+        &[
+            configured("bash", "*", Ask),
+            configured("bash", "rm *", Deny),
+            configured("bash", "rm build/*", Ask),
+            project("*", Allow),
+            project("git push *", Ask),
+            project("curl *", Deny),
+        ],
+    );
+    let allowed = check("bash", &["make"], &rules, &[], Allow);
+    assert!(allowed.is_allowed_by_user(), "the user's trust is his word");
+    let denied = check("bash", &["rm x"], &rules, &[grant("bash", "*")], Deny);
+    assert_eq!(denied.rule.unwrap().origin, Origin::Config { file: path("/home/u/copydesk.jsonc"), line: Some(3) });
+    check("bash", &["rm build/x"], &rules, &[], Allow);
+    check("bash", &["git push origin"], &rules, &[], Ask);
+    check("bash", &["curl x"], &rules, &[grant("bash", "*")], Deny);
+    // A default is no deny of the user's.
+    let allow = rule("question", "*", Allow, Origin::Trusted { file: path("/p/opencode.json"), line: None });
+    let rules = [base_rules(Some(&facts())), vec![allow]].concat();
+    check("question", &["*"], &rules, &[], Allow);
+    assert!(!is_hidden("question", &rules));
+    // What he denies altogether is not even shown.
+    let allow = rule("edit", "*", Allow, Origin::Trusted { file: path("/p/opencode.json"), line: None });
+    assert!(is_hidden("edit", &[configured("edit", "*", Deny), allow]));
+}
+
+#[test]
 fn secrets_are_asked_by_default() {
     use Verdict::*;
     let rules = agent("build", &[]);
@@ -266,6 +301,7 @@ fn any_rules() -> impl Strategy<Value = Ruleset> {
         Just(Origin::Default),
         prop::sample::select(Guard::ALL.to_vec()).prop_map(|guard| Origin::Guard { guard }),
         Just(Origin::Project { file: path("/code/app/opencode.json"), line: None }),
+        Just(Origin::Trusted { file: path("/code/app/opencode.json"), line: None }),
         Just(Origin::Variable { name: "X".to_owned() })
     ];
     let rule = ("(edit|bash|\\*|e\\*)", "[ab*?]{0,3}", any_verdict(), origin)
@@ -307,11 +343,24 @@ proptest! {
     fn an_untrusted_project_is_never_milder(rules in any_rules(), project in any_rules(), grants in any_grants(), pattern in "[ab]{0,3}") {
         let patterns = [pattern];
         let mut all = rules;
-        all.retain(|rule| rule.origin.layer() != Layer::Project);
+        all.retain(|rule| !rule.origin.is_in(Layer::Project));
         let without = decide("edit", &patterns, &all, &grants);
         let hidden_without = is_hidden("edit", &all);
         all.extend(project.into_iter().map(|rule| Rule { origin: Origin::Project { file: path("/p"), line: None }, ..rule }));
         prop_assert!(decide("edit", &patterns, &all, &grants).verdict >= without.verdict);
+        prop_assert!(is_hidden("edit", &all) || !hidden_without);
+    }
+
+    #[test]
+    fn r19_1_a_trusted_project_lifts_no_deny_of_the_users(rules in any_rules(), project in any_rules(), grants in any_grants(), pattern in "[ab]{0,3}") {
+        let patterns = [pattern];
+        let mut all = rules;
+        all.retain(|rule| rule.origin.is_own());
+        let without = decide("edit", &patterns, &all, &[]);
+        let hidden_without = is_hidden("edit", &all);
+        all.extend(project.into_iter().map(|rule| Rule { origin: Origin::Trusted { file: path("/p"), line: None }, ..rule }));
+        let with = decide("edit", &patterns, &all, &grants);
+        prop_assert!(without.verdict != Verdict::Deny || with.verdict == Verdict::Deny);
         prop_assert!(is_hidden("edit", &all) || !hidden_without);
     }
 

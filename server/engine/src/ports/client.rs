@@ -45,7 +45,7 @@ pub enum Preview {
         /// The parts that made it a question, in their order (C59).
         asked: Vec<AskedPart>,
     },
-    /// A path outside of the workspace or a secret, with its target where it is a link.
+    /// A path outside of the workspace or a secret, with its target where it is a link; or what a project's configuration would have taken. Escaped.
     Access(String),
 }
 
@@ -105,6 +105,8 @@ pub enum OptionKind {
     AllowOnce,
     AllowAlways,
     RejectOnce,
+    /// Remembered.
+    RejectAlways,
 }
 
 /// Anything that is not a known option is no consent.

@@ -4,7 +4,7 @@ use copydesk_workspace::edit::EditSet;
 use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 
-use super::BoxFuture;
+use super::{BoxFuture, WorkspaceTrust};
 use crate::ids::SessionId;
 
 pub trait Editor: Send + Sync {
@@ -20,6 +20,11 @@ pub trait Editor: Send + Sync {
     /// The section `copydesk` of the editor's settings, as it stands now: a configuration like a project's, since editors read settings from folders too.
     fn settings(&self) -> Option<serde_json::Value> {
         None
+    }
+
+    /// Whether its user trusts the workspace, as it stands now.
+    fn workspace_trust(&self) -> WorkspaceTrust {
+        WorkspaceTrust::default()
     }
 
     /// What of `read_text` and `write_text` it answers: for editors that tell of no documents.

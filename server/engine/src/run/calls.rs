@@ -89,15 +89,15 @@ impl Run {
         let todos = SessionTodos {
             session: context.id.clone(),
             journal: Arc::clone(&context.journal),
-            client: Arc::clone(&context.connection.client),
+            client: Arc::clone(context.client()),
         };
         Runner::new(RunnerDeps {
             session: context.id.clone(),
             registry: Arc::clone(&context.registry),
             facts: Arc::clone(&context.facts),
-            connection: context.connection.clone(),
+            connection: context.connection(),
             ports: context.ports.clone(),
-            config: Arc::clone(&context.config),
+            config: context.config(),
             agent,
             grants: Arc::clone(&context.grants),
             seen: Arc::clone(&context.seen),
@@ -123,7 +123,7 @@ impl Run {
     }
 
     fn stops(&self, stop: &TurnEnd) -> bool {
-        !(*stop == TurnEnd::Rejected && self.context.config.continue_on_reject)
+        !(*stop == TurnEnd::Rejected && self.context.config().continue_on_reject)
     }
 
     /// For calls that the runner did not bring to their end.

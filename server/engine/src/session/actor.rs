@@ -154,7 +154,7 @@ impl Actor {
     async fn choose(&self, choice: Choose) {
         self.context.choose(&choice);
         if let Choose::Model(model) = &choice
-            && self.context.config.model.is_none()
+            && self.context.config().model.is_none()
         {
             let ports = &self.context.ports;
             config::remember(&*ports.files, &*ports.environment, model).await;

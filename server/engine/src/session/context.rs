@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::trust::TrustState;
 use super::{Choices, Choose, Journal};
 use crate::agent::{self, Agent};
-use crate::config::{Config, ConfiguredModel};
+use crate::config::{self, Config, ConfiguredModel, EditorSays};
 use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
 use crate::message::{Entry, ModelRef, ToolStatus};
-use crate::ports::{Connection, DiagnosticsScope, Ports};
+use crate::ports::{Client, Connection, Diagnostics, DiagnosticsScope, Ports};
 use crate::prompt::KnownInstructions;
 use crate::registry::Registry;
 use crate::runner::{Grants, Seen};
@@ -20,8 +21,9 @@ pub(crate) struct Context {
     pub(crate) facts: Arc<Facts>,
     pub(crate) is_git: bool,
     pub(crate) ports: Ports,
-    pub(crate) connection: Connection,
-    pub(crate) config: Arc<Config>,
+    connection: Connection,
+    loaded: Mutex<Loaded>,
+    pub(super) trust: TrustState,
     pub(crate) registry: Arc<Registry>,
     pub(crate) journal: Arc<Journal>,
     pub(crate) grants: Arc<Grants>,
@@ -31,11 +33,33 @@ pub(crate) struct Context {
     /// Models of this machine that were found, besides those of the configuration.
     offered: Mutex<Vec<ModelRef>>,
     /// What the user is told when the session opens.
-    problems: Vec<String>,
+    problems: Vec<(Severity, String)>,
     /// Notices that were given, so that none is given twice.
     told: Mutex<BTreeSet<String>>,
     /// Calls that the client was told of and that have not ended.
     open_calls: Mutex<BTreeMap<CallId, ToolCallView>>,
+}
+
+/// The configuration in force, and what is made of it.
+struct Loaded {
+    config: Arc<Config>,
+    diagnostics: Arc<dyn Diagnostics>,
+}
+
+impl Loaded {
+    fn new(config: Config, connection: &Connection, facts: &Facts) -> Self {
+        let scope = DiagnosticsScope {
+            servers: config.language_servers.clone(),
+            roots: facts.roots.clone(),
+            overlay: Arc::clone(&connection.overlay),
+            hidden_vars: config.key_variables.clone(),
+        };
+        let diagnostics = connection.diagnostics.for_session(&scope);
+        Self {
+            config: Arc::new(config),
+            diagnostics: diagnostics.unwrap_or_else(|| Arc::clone(&connection.diagnostics)),
+        }
+    }
 }
 
 /// What a session is made of.
@@ -62,16 +86,7 @@ struct Chosen {
 
 impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { id, facts, is_git, ports, mut connection, config, registry, entries, notices } = parts;
-        let scope = DiagnosticsScope {
-            servers: config.language_servers.clone(),
-            roots: facts.roots.clone(),
-            overlay: Arc::clone(&connection.overlay),
-            hidden_vars: config.key_variables.clone(),
-        };
-        if let Some(diagnostics) = connection.diagnostics.for_session(&scope) {
-            connection.diagnostics = diagnostics;
-        }
+        let Parts { id, facts, is_git, ports, connection, config, registry, entries, notices } = parts;
         let mut chosen = Chosen::default();
         let mut results = Vec::new();
         for entry in &entries {
@@ -86,7 +101,11 @@ impl Context {
         }
         let instructions = Arc::new(KnownInstructions::rebuild(results.iter().copied()));
         let seen = Arc::new(Seen::rebuild(results));
-        let problems = config.problems.iter().map(ToString::to_string).chain(notices).collect();
+        let warnings = config.problems.iter().map(ToString::to_string).chain(notices);
+        let warnings = warnings.map(|text| (Severity::Warning, text));
+        let problems = warnings.chain(super::trust::notices(&config.trust)).collect();
+        let trust = TrustState::new(connection.editor.workspace_trust());
+        let loaded = Mutex::new(Loaded::new(config, &connection, &facts));
         let journal = Arc::new(Journal::new(id.clone(), Arc::clone(&ports.store), entries));
         Self {
             id,
@@ -94,7 +113,8 @@ impl Context {
             is_git,
             ports,
             connection,
-            config: Arc::new(config),
+            loaded,
+            trust,
             registry,
             journal,
             grants: Arc::default(),
@@ -106,6 +126,29 @@ impl Context {
             told: Mutex::default(),
             open_calls: Mutex::default(),
         }
+    }
+
+    pub(crate) fn config(&self) -> Arc<Config> {
+        Arc::clone(&lock(&self.loaded).config)
+    }
+
+    /// With the diagnostics of the session.
+    pub(crate) fn connection(&self) -> Connection {
+        let diagnostics = Arc::clone(&lock(&self.loaded).diagnostics);
+        Connection { diagnostics, ..self.connection.clone() }
+    }
+
+    pub(crate) fn client(&self) -> &Arc<dyn Client> {
+        &self.connection.client
+    }
+
+    /// Reads the configuration again; in force from the next look at it on.
+    pub(super) async fn reload(&self) {
+        let editor = EditorSays::of(&*self.connection.editor);
+        let config = config::load(&self.ports, &self.facts, editor).await;
+        let problems = config.problems.iter().map(ToString::to_string).collect();
+        *lock(&self.loaded) = Loaded::new(config, &self.connection, &self.facts);
+        self.warn(problems).await;
     }
 
     pub(crate) async fn emit(&self, event: SessionEvent) {
@@ -131,32 +174,37 @@ impl Context {
 
     /// Tells the user of each problem once.
     pub(crate) async fn warn(&self, problems: Vec<String>) {
-        for text in problems {
+        self.tell(problems.into_iter().map(|text| (Severity::Warning, text)).collect()).await;
+    }
+
+    /// Each once.
+    pub(super) async fn tell(&self, notices: Vec<(Severity, String)>) {
+        for (severity, text) in notices {
             let is_new = lock(&self.told).insert(text.clone());
             if is_new {
-                self.emit(SessionEvent::Notice { severity: Severity::Warning, text }).await;
+                self.emit(SessionEvent::Notice { severity, text }).await;
             }
         }
     }
 
     /// Of what is wrong with the configuration and with what was stored.
     pub(crate) async fn warn_at_opening(&self) {
-        self.warn(self.problems.clone()).await;
+        self.tell(self.problems.clone()).await;
     }
 
     /// The agent in force: the one chosen, else the default, else any that can be talked to.
     pub(crate) fn agent(&self) -> Agent {
         let chosen = lock(&self.chosen).agent.clone();
         let named = chosen.as_deref().and_then(|name| self.selectable(name));
+        let config = self.config();
         named
-            .or_else(|| self.selectable(&self.config.default_agent))
-            .or_else(|| self.config.agents.values().find(|agent| agent.is_selectable()))
-            .cloned()
+            .or_else(|| self.selectable(&config.default_agent))
+            .or_else(|| config.agents.values().find(|agent| agent.is_selectable()).cloned())
             .unwrap_or_else(|| Agent { mode: agent::AgentMode::Primary, ..Agent::new(agent::BUILD, Some(&self.facts)) })
     }
 
-    pub(crate) fn selectable(&self, name: &str) -> Option<&Agent> {
-        self.config.agents.get(name).filter(|agent| agent.is_selectable())
+    pub(crate) fn selectable(&self, name: &str) -> Option<Agent> {
+        self.config().agents.get(name).filter(|agent| agent.is_selectable()).cloned()
     }
 
     /// The error is for the user.
@@ -164,8 +212,9 @@ impl Context {
         let Some(wanted) = self.model_of(agent) else {
             return Err("No model is set.".to_owned());
         };
-        self.config.model(&wanted).ok_or_else(|| {
-            let known: Vec<String> = self.config.models.iter().map(|model| model.model.to_string()).collect();
+        let config = self.config();
+        config.model(&wanted).ok_or_else(|| {
+            let known: Vec<String> = config.models.iter().map(|model| model.model.to_string()).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             format!(
                 "The model {wanted} is set, but no provider \"{}\" is configured. Configured models: {known}.",
@@ -177,9 +226,10 @@ impl Context {
     pub(crate) fn choices(&self) -> Choices {
         let agent = self.agent();
         let model = self.model_of(&agent);
-        let selectable = self.config.agents.values().filter(|agent| agent.is_selectable());
+        let config = self.config();
+        let selectable = config.agents.values().filter(|agent| agent.is_selectable());
         let mut models: Vec<_> =
-            self.config.models.iter().map(|listed| (listed.model.clone(), listed.name.clone())).collect();
+            config.models.iter().map(|listed| (listed.model.clone(), listed.name.clone())).collect();
         for offered in lock(&self.offered).iter() {
             if !models.iter().any(|(listed, _)| listed == offered) {
                 models.push((offered.clone(), offered.to_string()));
@@ -187,7 +237,7 @@ impl Context {
         }
         if let Some(model) = &model
             && !models.iter().any(|(listed, _)| listed == model)
-            && let Some(unlisted) = self.config.model(model)
+            && let Some(unlisted) = config.model(model)
         {
             models.insert(0, (unlisted.model, unlisted.name));
         }
@@ -215,15 +265,16 @@ impl Context {
     /// The user's choice comes before the agent's own model, that before the configuration's, that before one chosen in an earlier session.
     pub(super) fn model_of(&self, agent: &Agent) -> Option<ModelRef> {
         let chosen = lock(&self.chosen).model.clone();
+        let config = self.config();
         chosen
             .or_else(|| agent.model.clone())
-            .or_else(|| self.config.model.clone())
-            .or_else(|| self.config.remembered.clone().filter(|model| self.config.model(model).is_some()))
-            .or_else(|| self.config.models.first().map(|listed| listed.model.clone()))
+            .or_else(|| config.model.clone())
+            .or_else(|| config.remembered.clone().filter(|model| config.model(model).is_some()))
+            .or_else(|| config.models.first().map(|listed| listed.model.clone()))
     }
 }
 
 /// A poisoned lock holds whole values: every change behind one is a single step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -33,7 +33,7 @@ impl Context {
     }
 
     async fn discover(&self) -> Vec<ModelRef> {
-        let servers = self.config.local_servers();
+        let servers = self.config().local_servers();
         let asked = servers.iter().map(|server| self.ports.model.offered(server.clone(), LIMIT));
         let answers = join_all(asked).await;
         let mut found = Vec::new();

@@ -19,7 +19,7 @@ use crate::ports::{
     ApplyRequest, BoxFuture, CapturedOutput, Clock, CommandEnd, Diagnostics, DiagnosticsReport, DiagnosticsTarget,
     Editor, EditorError, Elsewhere, Environment, FileChange, Files, Folders, Ids, Lease, ListedSession, ReloadReport,
     SandboxSupport, Secrets, SessionMeta, Shell, ShellCommand, ShellError, ShellOutcome, Store, StoreError, StoredPage,
-    Unsaved,
+    Unsaved, WorkspaceTrust,
 };
 
 /// `Files` straight on a disk, e.g. one in memory; nothing blocks there.
@@ -351,12 +351,18 @@ impl Shell for FakeShell {
 #[derive(Default)]
 pub struct FakeEditor {
     told: Mutex<Vec<FileChange>>,
+    trust: Mutex<WorkspaceTrust>,
 }
 
 impl FakeEditor {
     /// The changes of files that it was told of.
     pub fn told(&self) -> Vec<FileChange> {
         lock(&self.told).clone()
+    }
+
+    /// What it says of the workspace from now on.
+    pub fn say_trust(&self, trust: WorkspaceTrust) {
+        *lock(&self.trust) = trust;
     }
 }
 
@@ -372,6 +378,10 @@ impl Editor for FakeEditor {
     fn files_changed(&self, changes: Vec<FileChange>) -> BoxFuture<'_, ReloadReport> {
         lock(&self.told).extend(changes);
         Box::pin(async { ReloadReport::default() })
+    }
+
+    fn workspace_trust(&self) -> WorkspaceTrust {
+        *lock(&self.trust)
     }
 
     fn edits_are_free(&self) -> bool {

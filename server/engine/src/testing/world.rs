@@ -8,7 +8,7 @@ use copydesk_workspace::path::AbsPath;
 
 use super::{
     Boundaries, DiskFiles, FakeClient, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSearch,
-    FakeSecrets, FakeShell, MemoryStore, lock,
+    FakeSecrets, FakeShell, MemoryStore, MemoryTrust, lock,
 };
 use crate::agent::{self, Agent, AgentMode};
 use crate::config::{Config, ConfiguredModel};
@@ -31,6 +31,7 @@ pub struct World {
     pub client: Arc<FakeClient>,
     pub shell: Arc<FakeShell>,
     pub editor: Arc<FakeEditor>,
+    pub trust: Arc<MemoryTrust>,
     pub boundaries: Boundaries,
     pub ports: Ports,
     pub connection: Connection,
@@ -59,6 +60,7 @@ impl World {
         let client = FakeClient::ticking(boundaries.clone());
         let shell = FakeShell::ticking(boundaries.clone());
         let editor = Arc::<FakeEditor>::default();
+        let trust = MemoryTrust::new();
         let ports = Ports {
             files: files.clone(),
             search: Arc::new(FakeSearch::new(disk.clone())),
@@ -67,6 +69,7 @@ impl World {
             model,
             environment: FakeEnvironment::new([]),
             secrets: Arc::<FakeSecrets>::default(),
+            trust: trust.clone(),
             clock: Arc::<FakeClock>::default(),
             ids: Arc::new(ids),
         };
@@ -76,7 +79,7 @@ impl World {
             diagnostics: Arc::<FakeDiagnostics>::default(),
             overlay: Arc::new(Overlay::new()),
         };
-        Self { disk, files, store, client, shell, editor, boundaries, ports, connection, kept: Mutex::default() }
+        Self { disk, files, store, client, shell, editor, trust, boundaries, ports, connection, kept: Mutex::default() }
     }
 
     /// The folder of its sessions.

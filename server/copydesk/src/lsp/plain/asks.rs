@@ -50,7 +50,8 @@ impl Asks {
         let options = &asks[at].listed.options;
         let fits = |known: &&AskOption| known.id == option || kind_name(known.kind) == option;
         let Some(chosen) = options.iter().find(fits).map(|known| known.id.clone()) else {
-            return Err("the option must be `allow_once`, `allow_always` or `reject_once`".to_owned());
+            let offered: Vec<String> = options.iter().map(|known| format!("`{}`", kind_name(known.kind))).collect();
+            return Err(format!("the option must be one of: {}", offered.join(", ")));
         };
         // Whoever asked may have lost interest a moment ago.
         let _ = asks.remove(at).answer.send(AskOutcome::Selected { option: chosen, message: None });
@@ -74,5 +75,6 @@ fn kind_name(kind: OptionKind) -> &'static str {
         OptionKind::AllowOnce => "allow_once",
         OptionKind::AllowAlways => "allow_always",
         OptionKind::RejectOnce => "reject_once",
+        OptionKind::RejectAlways => "reject_always",
     }
 }

@@ -60,7 +60,7 @@ impl PlainClient {
     async fn by_message(&self, ask: &Ask, asks_by_message: bool) -> Option<AskOutcome> {
         let (message, is_whole) = transcript::message(ask);
         if asks_by_message {
-            let offered = ask.options.iter().filter(|option| is_whole || option.kind == OptionKind::RejectOnce);
+            let offered = ask.options.iter().filter(|option| is_whole || rejects(option.kind));
             let mut actions: Vec<Value> = offered.map(|option| json!({ "title": option.label })).collect();
             if !is_whole {
                 actions.insert(0, json!({ "title": SHOW }));
@@ -73,7 +73,7 @@ impl PlainClient {
                 self.scribe.show().await;
             }
             let chosen = title.and_then(|title| ask.options.iter().find(|option| option.label == title));
-            let chosen = chosen.filter(|option| is_whole || option.kind == OptionKind::RejectOnce);
+            let chosen = chosen.filter(|option| is_whole || rejects(option.kind));
             if let Some(option) = chosen {
                 return Some(AskOutcome::Selected { option: option.id.clone(), message: None });
             }
@@ -85,5 +85,13 @@ impl PlainClient {
         };
         show_message(&self.state, MessageType::Warning, &text).await;
         None
+    }
+}
+
+/// Consent needs the whole of what is asked; a no does not.
+fn rejects(kind: OptionKind) -> bool {
+    match kind {
+        OptionKind::AllowOnce | OptionKind::AllowAlways => false,
+        OptionKind::RejectOnce | OptionKind::RejectAlways => true,
     }
 }
