@@ -32,6 +32,8 @@ mod scripted_model;
 mod sessions;
 #[path = "all/terminal.rs"]
 mod terminal;
+#[path = "all/trust.rs"]
+mod trust;
 #[path = "all/turns.rs"]
 mod turns;
 #[path = "all/upkeep.rs"]
