@@ -275,16 +275,17 @@ impl RulesFor {
 /// Of what nobody can name: denied where all but some exceptions are, asked where any rule that may be meant asks or denies. A rule of the user's that
 /// allows everything speaks for what stood before it, and for the exceptions of guards.
 pub fn at_worst(permission: &str, rules: &[Rule]) -> Decision {
-    let mut layers: Vec<Layer> = vec![Layer::Open];
-    layers.extend(rules.iter().map(|rule| rule.origin.layer()));
-    layers.dedup();
     let everything = catch_all(permission, rules);
-    let is_allowed_by_user = everything.is_some_and(|rule| rule.verdict == Verdict::Allow && rule.origin.is_users());
+    let is_allowed_by_user = everything.is_some_and(|rule| {
+        rule.verdict == Verdict::Allow && rule.origin.is_users() && !rule.origin.is_in_trusted_project()
+    });
     let mut worst = Decision { verdict: verdict_of(everything), rule: everything.cloned() };
-    for layer in layers {
+    for layer in Layer::all() {
         let is_exempt =
-            |rule: &&&Rule| is_allowed_by_user && rule.pattern != "*" && matches!(rule.origin, Origin::Guard { .. });
-        for rule in in_force(permission, rules, layer).iter().filter(|rule| !is_exempt(rule)) {
+            |rule: &Rule| is_allowed_by_user && rule.pattern != "*" && matches!(rule.origin, Origin::Guard { .. });
+        // A trusted project overrides all but the user's own denies.
+        let counts = |rule: &Rule| layer != Layer::Own || is_own_deny(rule);
+        for rule in in_force(permission, rules, layer).iter().filter(|rule| counts(rule) && !is_exempt(rule)) {
             let verdict = if rule.pattern == "*" { rule.verdict } else { rule.verdict.min(Verdict::Ask) };
             if verdict > worst.verdict {
                 worst = Decision { verdict, rule: Some((*rule).clone()) };
@@ -301,7 +302,7 @@ pub fn catch_all<'a>(permission: &str, rules: &'a [Rule]) -> Option<&'a Rule> {
 
 /// Those of a layer that no later rule for everything overrides, in order.
 fn in_force<'a>(permission: &str, rules: &'a [Rule], layer: Layer) -> Vec<&'a Rule> {
-    let speaks = |rule: &&Rule| rule.origin.layer() == layer && wildcard_match(permission, &rule.permission);
+    let speaks = |rule: &&Rule| rule.origin.is_in(layer) && wildcard_match(permission, &rule.permission);
     let speaking: Vec<&Rule> = rules.iter().filter(speaks).collect();
     let from = speaking.iter().rposition(|rule| rule.pattern == "*").unwrap_or(0);
     speaking[from..].to_vec()
