@@ -100,7 +100,7 @@ impl SessionHandle {
     pub fn prompt(&self, prompt: impl Into<Prompt>) -> Result<BoxFuture<'static, TurnEnd>, SessionError> {
         let prompt = prompt.into();
         for image in prompt.images() {
-            image.check_size(self.context.config.max_image_base64_bytes)?;
+            image.check_size(self.context.config().max_image_base64_bytes)?;
         }
         let (done, end) = oneshot::channel();
         {
