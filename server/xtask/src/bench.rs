@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: the release build against the bars that need no peer beside it: start to the answered `initialize`, and memory when idle after
-//! that. Linux; the bars stand for a quiet machine.
+//! `cargo xtask bench`: the release build against the bars that need no peer beside it: start to the answered `initialize`, memory when idle after
+//! that, and size. Linux; the bars stand for a quiet machine.
 
 pub(crate) mod peers;
 pub(crate) mod search;
@@ -16,6 +16,8 @@ use crate::command;
 const START_BAR: Duration = Duration::from_millis(8);
 /// Kilobytes of 1,024 bytes, as the kernel counts.
 const MEMORY_BAR: u64 = 12 * 1024;
+/// Bytes.
+const SIZE_BAR: u64 = 25_000_000;
 
 /// A busier machine says nothing about times. A build raises the load; it is waited for to sink.
 const MAX_LOAD: f64 = 1.5;
@@ -40,6 +42,7 @@ pub(crate) fn run(root: &Path, binary: Option<PathBuf>, runs: usize) -> Result<(
             target(root).join("release/copydesk")
         }
     };
+    let size = std::fs::metadata(&binary).map_err(|error| format!("{}: {error}", binary.display()))?.len();
     let load = settled_load();
     let mut starts = Vec::new();
     let mut memory = Vec::new();
@@ -64,6 +67,12 @@ pub(crate) fn run(root: &Path, binary: Option<PathBuf>, runs: usize) -> Result<(
             measured: format!("{:.1} MB", megabytes(memory)),
             bar: format!("{:.0} MB", megabytes(MEMORY_BAR)),
             held: Some(memory <= MEMORY_BAR),
+        },
+        Row {
+            what: "size of the binary",
+            measured: format!("{:.1} MB", size as f64 / 1e6),
+            bar: format!("{:.0} MB", SIZE_BAR as f64 / 1e6),
+            held: Some(size <= SIZE_BAR),
         },
     ];
     println!("\n{} medians of {runs}, load {load:.2}\n", binary.display());
