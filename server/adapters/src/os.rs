@@ -2,12 +2,14 @@
 
 pub mod auth_file;
 mod capture;
+mod child_variables;
 pub mod disk;
 pub mod environment;
 pub mod files;
 mod folder;
 pub mod kept_file;
 pub(crate) mod process_tree;
+mod sandbox;
 pub mod search;
 pub mod shell;
 pub mod trust_file;

@@ -1,15 +1,15 @@
 //! Commands, run by bash without start-up files: the shell that the permission analysis reads. It decides nothing about what may run.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use copydesk_engine::ports::{
-    BoxFuture, CapturedOutput, CommandEnd, SandboxSupport, Shell, ShellCommand, ShellError, ShellOutcome,
+    BoxFuture, CapturedOutput, CommandEnd, Confinement, SandboxSupport, Shell, ShellCommand, ShellError, ShellOutcome,
 };
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
@@ -20,8 +20,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
+use super::child_variables;
 use super::environment::Variables;
 use super::process_tree::{self, MARKER, ProcessTree};
+use super::sandbox::{self, Jail};
 
 /// How long output is awaited once the direct child has ended, whoever holds the pipe (R7.1).
 const DRAIN: Duration = Duration::from_millis(500);
@@ -41,19 +43,16 @@ const SET: [(&str, &str); 9] = [
     ("TERM", "dumb"),
 ];
 
-/// They run code at bash's start, change what its words mean, or open windows that ask.
-const REMOVED: [&str; 8] =
-    ["BASH_ENV", "ENV", "BASHOPTS", "SHELLOPTS", "CDPATH", "GLOBIGNORE", "GIT_ASKPASS", "SSH_ASKPASS"];
-
 /// Processes that outlive their command are ended by `kill_survivors`, and with this value at the latest.
 pub struct OsShell {
     variables: Variables,
     survivors: Arc<Mutex<Vec<ProcessTree>>>,
+    support: OnceLock<SandboxSupport>,
 }
 
 impl OsShell {
     pub fn new(variables: Variables) -> Self {
-        Self { variables, survivors: Arc::default() }
+        Self { variables, survivors: Arc::default(), support: OnceLock::new() }
     }
 
     /// Ends what earlier commands have left running; returns when it is gone, after two seconds at the latest.
@@ -87,7 +86,17 @@ impl OsShell {
             return Ok(ShellOutcome { end: CommandEnd::Cancelled, output, survivors: 0 });
         }
         let deadline = Instant::now() + command.timeout;
-        let mut running = self.start(&command).await?;
+        let started = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(CommandEnd::Cancelled),
+            // A file system that does not answer.
+            () = sleep_until(deadline) => Err(CommandEnd::TimedOut),
+            running = self.start(&command) => Ok(running?),
+        };
+        let mut running = match started {
+            Ok(running) => running,
+            Err(end) => return Ok(ShellOutcome { end, output: CapturedOutput::default(), survivors: 0 }),
+        };
         let mut reader = Reader { pipe: Some(running.pipe), capture: Capture::new(command.overflow), output };
 
         let ended = reader.read_during(async {
@@ -131,17 +140,21 @@ impl OsShell {
             return Err(ShellError::NoFolder(command.folder.clone()));
         }
         let bash = self.variables.find_program("bash").ok_or(ShellError::NoBash)?;
+        let jail = jail(&command.confinement).await?;
         let marker: String = std::iter::repeat_with(fastrand::alphanumeric).take(16).collect();
         // One pipe for both, so that they come in the order in which they were written.
         let (reader, writer) = std::io::pipe().map_err(spawn_error)?;
         let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(spawn_error)?;
 
-        let mut process = Command::new(bash);
+        let launcher = jail.iter().flat_map(Jail::launcher).map(OsString::from);
+        let mut words = launcher.chain([bash.into_os_string()]);
+        let mut process = Command::new(words.next().ok_or(ShellError::NoBash)?);
         process
+            .args(words)
             .args(["--noprofile", "--norc", "-c", &command.command])
             .current_dir(command.folder.as_path())
             .env_clear()
-            .envs(self.variables.iter().filter(|(name, _)| !is_removed(name, &command.hidden_vars)))
+            .envs(child_variables::of(&self.variables, command))
             .envs(SET)
             .env(MARKER, &marker)
             .env("PWD", command.folder.as_path())
@@ -149,9 +162,12 @@ impl OsShell {
             .stdout(writer.try_clone().map_err(spawn_error)?)
             .stderr(writer);
         #[expect(unsafe_code, reason = "std has no safe way to start a session in a child")]
-        // SAFETY: `detach` makes two system calls and neither allocates nor takes a lock.
+        // SAFETY: both make system calls and neither allocate nor take a lock.
         unsafe {
-            process.pre_exec(process_tree::detach);
+            process.pre_exec(move || {
+                process_tree::detach()?;
+                jail.as_ref().map_or(Ok(()), Jail::enter)
+            });
         }
         let child = process.spawn().map_err(spawn_error)?;
         let tree = child.id().and_then(|pid| ProcessTree::of_child(pid, marker));
@@ -170,7 +186,7 @@ impl Shell for OsShell {
     }
 
     fn sandbox(&self) -> SandboxSupport {
-        SandboxSupport::Missing { reason: "commands are not confined".to_owned() }
+        self.support.get_or_init(sandbox::support).clone()
     }
 }
 
@@ -278,11 +294,10 @@ fn end_of(status: ExitStatus) -> CommandEnd {
     }
 }
 
-fn is_removed(name: &OsStr, hidden: &[String]) -> bool {
-    // Functions that bash has exported would stand before programs of their name.
-    name.as_encoded_bytes().starts_with(b"BASH_FUNC_")
-        || REMOVED.iter().any(|removed| name == *removed)
-        || hidden.iter().any(|hidden| name == hidden.as_str())
+async fn jail(confinement: &Confinement) -> Result<Option<Jail>, ShellError> {
+    let Confinement::Sandbox(policy) = confinement.clone() else { return Ok(None) };
+    let made = spawn_blocking(move || Jail::new(&policy)).await;
+    made.unwrap_or_else(|error| Err(error.to_string())).map(Some).map_err(ShellError::Sandbox)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -145,9 +146,12 @@ fn as_os<'a>(variables: &'a [(&'a str, &'a str)]) -> impl Iterator<Item = (&'a O
 async fn r19_3_hidden_variables_are_absent_from_children() {
     let fixture = Fixture::new(&[("ACME_API_KEY", "sk-secret"), ("KEPT", "kept")]);
     let text = "env; cat /proc/self/environ; bash -c env; echo \"[$ACME_API_KEY]\"";
-    let seen = fixture.run(text).await.output.head;
+    assert!(!fixture.run(text).await.output.head.contains("sk-secret"), "it is in no list");
+    let passed_vars = vec!["ACME_API_KEY".to_owned(), "KEPT".to_owned()];
+    let passed = ShellCommand { passed_vars, ..fixture.command(text) };
+    let seen = fixture.run_command(passed.clone()).await.output.head;
     assert!(seen.contains("sk-secret"), "the test would see it");
-    let hidden = ShellCommand { hidden_vars: vec!["ACME_API_KEY".to_owned()], ..fixture.command(text) };
+    let hidden = ShellCommand { hidden_vars: vec!["ACME_API_KEY".to_owned()], ..passed };
     let seen = fixture.run_command(hidden).await.output.head;
     assert!(!seen.contains("sk-secret") && !seen.contains("ACME_API_KEY") && seen.contains("KEPT=kept"), "{seen}");
 }
