@@ -75,11 +75,13 @@ impl Home {
         self.use_model_with(base_url, json!({}), json!({}));
     }
 
-    /// As [`Self::use_model`], with further options of the provider and further keys at the top.
+    /// As [`Self::use_model`], with further options of the provider and further keys at the top. Commands have the network, on which they tell tests that
+    /// they run.
     pub fn use_model_with(&self, base_url: &str, options: Value, keys: Value) {
         let mut config = json!({
             "model": "scripted/model",
             "provider": { "scripted": { "options": { "baseURL": base_url, "apiKey": "key" }, "models": { "model": {} } } },
+            "sandbox": { "network": true },
         });
         merge(&mut config["provider"]["scripted"]["options"], options);
         merge(&mut config, keys);

@@ -12,10 +12,15 @@ use copydesk::serve::Farewell;
 use copydesk::wiring::Adapters;
 use copydesk::{commands, demo, log, process, serve, terminal};
 use copydesk_adapters::os::environment::{OsEnvironment, Variables};
+use copydesk_adapters::os::guardian;
 use tracing_subscriber::filter::LevelFilter;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if matches!(cli.command, Command::Guard) {
+        guardian::watch(std::io::stdin());
+        return ExitCode::SUCCESS;
+    }
     let variables = Variables::of_process();
     // The demo leaves the user's folders alone.
     let log_file = match cli.command {
@@ -53,6 +58,7 @@ fn main() -> ExitCode {
             runtime.block_on(look_after(async |at, out| commands::logs::follow(at, out).await))
         }
         Command::Demo => runtime.block_on(demo::run(&mut std::io::stdout())),
+        Command::Guard => Ok(ExitCode::SUCCESS),
     };
     // A read of standard input may still be waiting: it ends with the process, not before it.
     runtime.shutdown_background();

@@ -1,5 +1,6 @@
 //! Which adapter stands behind which port. Opens nothing: every adapter waits for its first use.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use copydesk_adapters::checks::check_command::CheckCommands;
@@ -31,14 +32,19 @@ impl Adapters {
     pub fn of_process() -> Self {
         let variables = Variables::of_process();
         let environment = Arc::new(OsEnvironment::new(variables.clone()));
-        Self::in_environment(variables, environment)
+        let shell = OsShell::new(variables.clone()).guarded_by(guard());
+        Self::with_shell(shell, variables, environment)
     }
 
     /// Folders are those of `environment`; children get `variables`.
     pub fn in_environment(variables: Variables, environment: Arc<dyn Environment>) -> Self {
+        Self::with_shell(OsShell::new(variables.clone()), variables, environment)
+    }
+
+    fn with_shell(shell: OsShell, variables: Variables, environment: Arc<dyn Environment>) -> Self {
         let folders = environment.folders();
         let disk = Arc::new(OsDisk);
-        let shell = Arc::new(OsShell::new(variables.clone()));
+        let shell = Arc::new(shell);
         let ports = Ports {
             files: Arc::new(DiskFiles::new(disk.clone())),
             search: Arc::new(OsSearch),
@@ -66,4 +72,10 @@ impl Adapters {
             shell: self.shell,
         }
     }
+}
+
+/// This program, as it is: its file may have been replaced since.
+fn guard() -> Vec<OsString> {
+    let itself = if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() };
+    itself.map(|program| vec![program.into_os_string(), "guard".into()]).unwrap_or_default()
 }

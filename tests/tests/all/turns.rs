@@ -14,6 +14,8 @@ mod end;
 mod models;
 #[path = "turns/oddities.rs"]
 mod oddities;
+#[path = "turns/sandbox.rs"]
+mod sandbox;
 #[path = "turns/searches.rs"]
 mod searches;
 

@@ -54,6 +54,23 @@ impl ProcessTree {
         Some(Self { root, marker, known: BTreeSet::from([root]) })
     }
 
+    /// What carries the marker, where the direct child is not known.
+    pub(crate) fn of_marker(marker: String) -> Self {
+        // No process, session or group has this number.
+        Self::of_root(-1, 0, marker)
+    }
+
+    /// As `identity` told it.
+    pub(crate) fn of_root(pid: i32, started: u64, marker: String) -> Self {
+        let root = Process { pid, started };
+        Self { root, marker, known: BTreeSet::from([root]) }
+    }
+
+    /// Marker, number of the direct child, and when that started in the system's own unit.
+    pub(crate) fn identity(&self) -> (&str, i32, u64) {
+        (&self.marker, self.root.pid, self.root.started)
+    }
+
     /// Those that live. A process that only waits to be collected by its parent does not.
     pub(crate) fn count_living(&mut self) -> usize {
         self.living().len()

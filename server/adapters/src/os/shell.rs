@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::capture::Capture;
 use super::child_variables;
 use super::environment::Variables;
+use super::guardian::Guardian;
 use super::process_tree::{self, MARKER, ProcessTree};
 use super::sandbox::{self, Jail};
 
@@ -48,11 +49,19 @@ pub struct OsShell {
     variables: Variables,
     survivors: Arc<Mutex<Vec<ProcessTree>>>,
     support: OnceLock<SandboxSupport>,
+    guardian: Option<Arc<Guardian>>,
 }
 
 impl OsShell {
     pub fn new(variables: Variables) -> Self {
-        Self { variables, survivors: Arc::default(), support: OnceLock::new() }
+        Self { variables, survivors: Arc::default(), support: OnceLock::new(), guardian: None }
+    }
+
+    /// `launch` is a program with its arguments that runs `guardian::watch` on its standard input: commands then end also when this process is killed.
+    #[must_use]
+    pub fn guarded_by(mut self, launch: Vec<OsString>) -> Self {
+        self.guardian = Some(Arc::new(Guardian::new(launch)));
+        self
     }
 
     /// Ends what earlier commands have left running; returns when it is gone, after two seconds at the latest.
@@ -148,6 +157,10 @@ impl OsShell {
 
         let launcher = jail.iter().flat_map(Jail::launcher).map(OsString::from);
         let mut words = launcher.chain([bash.into_os_string()]);
+        if let Some(guardian) = &self.guardian {
+            guardian.expect(&marker);
+        }
+        let daemon = rustix::process::getpid();
         let mut process = Command::new(words.next().ok_or(ShellError::NoBash)?);
         process
             .args(words)
@@ -166,12 +179,20 @@ impl OsShell {
         unsafe {
             process.pre_exec(move || {
                 process_tree::detach()?;
+                // The daemon was killed in this moment: nobody would know of the command.
+                if rustix::process::getppid() != Some(daemon) {
+                    return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
+                }
                 jail.as_ref().map_or(Ok(()), Jail::enter)
             });
         }
         let child = process.spawn().map_err(spawn_error)?;
         let tree = child.id().and_then(|pid| ProcessTree::of_child(pid, marker));
-        Ok(Running { child, pipe, guard: Guard { tree, survivors: Arc::clone(&self.survivors) } })
+        if let (Some(guardian), Some(tree)) = (&self.guardian, &tree) {
+            guardian.know(tree);
+        }
+        let survivors = Arc::clone(&self.survivors);
+        Ok(Running { child, pipe, guard: Guard { tree, survivors, guardian: self.guardian.clone() } })
     }
 }
 
@@ -206,20 +227,30 @@ struct Running {
 struct Guard {
     tree: Option<ProcessTree>,
     survivors: Arc<Mutex<Vec<ProcessTree>>>,
+    guardian: Option<Arc<Guardian>>,
 }
 
 impl Guard {
     /// The command has ended: what still lives is noted for `kill_survivors`, and counted.
     async fn leave(mut self) -> usize {
         let Some(mut tree) = self.tree.take() else { return 0 };
-        let survivors = Arc::clone(&self.survivors);
+        let (survivors, guardian) = (Arc::clone(&self.survivors), self.guardian.clone());
+        let forget = move |tree: &ProcessTree| forget(guardian.as_deref(), tree);
         let counted = spawn_blocking(move || {
             let living = tree.count_living();
             if living > 0 {
                 let mut survivors = survivors.lock().unwrap_or_else(PoisonError::into_inner);
                 // Those that have ended by themselves are forgotten here, so that the list does not grow with the day.
-                survivors.retain_mut(|earlier| earlier.count_living() > 0);
+                survivors.retain_mut(|earlier| {
+                    let lives = earlier.count_living() > 0;
+                    if !lives {
+                        forget(earlier);
+                    }
+                    lives
+                });
                 survivors.push(tree);
+            } else {
+                forget(&tree);
             }
             living
         });
@@ -227,8 +258,15 @@ impl Guard {
     }
 
     fn end(mut self) -> JoinHandle<usize> {
+        let guardian = self.guardian.clone();
         match self.tree.take() {
-            Some(tree) => end_in_background(tree),
+            Some(mut tree) => spawn_blocking(move || {
+                let left = tree.end();
+                if left == 0 {
+                    forget(guardian.as_deref(), &tree);
+                }
+                left
+            }),
             None => spawn_blocking(|| 0),
         }
     }
@@ -236,9 +274,17 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if let Some(tree) = &mut self.tree {
-            tree.kill();
+        if let Some(tree) = &mut self.tree
+            && tree.kill() == 0
+        {
+            forget(self.guardian.as_deref(), tree);
         }
+    }
+}
+
+fn forget(guardian: Option<&Guardian>, gone: &ProcessTree) {
+    if let Some(guardian) = guardian {
+        guardian.forget(gone.identity().0);
     }
 }
 

@@ -11,7 +11,8 @@ use clap::{Args, ValueEnum};
 use copydesk_adapters::providers::Http;
 use copydesk_adapters::store::inspect::{StoreState, inspect};
 use copydesk_engine::config::{Config, Standing, Survey, Wanted};
-use copydesk_engine::ports::ProviderSettings;
+use copydesk_engine::confinement::SandboxSettings;
+use copydesk_engine::ports::{ProviderSettings, SandboxSupport};
 use copydesk_protocol::additions::PROTOCOL;
 use serde::Serialize;
 use serde_json::json;
@@ -65,6 +66,7 @@ impl Doctor {
     pub async fn run(self, at: &Surroundings, out: &mut (dyn Write + Send)) -> io::Result<ExitCode> {
         let survey = at.survey().await;
         let mut findings = vec![bash(at), git(at)];
+        findings.extend(sandbox(&survey.config.sandbox, at.ports.shell.sandbox()));
         findings.extend(configuration(&survey));
         findings.extend(survey.config.trust.wants.iter().map(trust));
         findings.push(store(at).await);
@@ -124,6 +126,27 @@ fn git(at: &Surroundings) -> Finding {
         Some(path) => ok("git", path.display().to_string()),
         None => warning("git", "not found in PATH: the model cannot look at the history of a project."),
     }
+}
+
+fn sandbox(settings: &SandboxSettings, support: SandboxSupport) -> Vec<Finding> {
+    let (by, gaps) = match support {
+        SandboxSupport::Missing { reason } => {
+            let text = format!("none: {reason}. A command that is allowed to run has all of your rights.");
+            return vec![warning("sandbox", text)];
+        }
+        SandboxSupport::Enforced { by, gaps } => (by, gaps),
+    };
+    if !settings.enabled {
+        let text =
+            format!("switched off by `sandbox.enabled`, though {by} are there: commands have all of your rights");
+        return vec![warning("sandbox", text)];
+    }
+    let network =
+        if settings.network { "the network is open to them (`sandbox.network`)" } else { "they have no network" };
+    let text = format!(
+        "by {by}: commands change files only in the workspace and their own temporary folder, keys and passwords are hidden from them, {network}"
+    );
+    std::iter::once(ok("sandbox", text)).chain(gaps.into_iter().map(|gap| warning("sandbox", gap))).collect()
 }
 
 fn configuration(survey: &Survey) -> Vec<Finding> {

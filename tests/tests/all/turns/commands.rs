@@ -42,6 +42,7 @@ async fn r19_3_no_key_reaches_a_command() {
     home.configure(
         &json!({
             "model": "scripted/model",
+            "sandbox": { "environment": ["HARMLESS", "BY_*"] },
             "provider": {
                 "scripted": { "options": { "baseURL": model.base_url(), "apiKey": "{env:MY_OWN_KEY}" }, "models": { "model": {} }, "env": ["BY_ENV"] },
             },

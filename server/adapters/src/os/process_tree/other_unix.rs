@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal};
 use super::Process;
 
 pub(super) fn living(root: Process, _marker: &str, _known: &mut BTreeSet<Process>) -> Vec<Process> {
-    let group = Pid::from_raw(root.pid);
+    let group = Pid::from_raw(root.pid).filter(|_| root.pid > 0);
     match group.map(rustix::process::test_kill_process_group) {
         Some(Ok(())) => vec![root],
         Some(Err(_)) | None => Vec::new(),
