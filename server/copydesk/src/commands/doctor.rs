@@ -144,7 +144,7 @@ fn sandbox(settings: &SandboxSettings, support: SandboxSupport) -> Vec<Finding> 
     let network =
         if settings.network { "the network is open to them (`sandbox.network`)" } else { "they have no network" };
     let text = format!(
-        "by {by}: commands change files only in the workspace and their own temporary folder, keys and passwords are hidden from them, {network}"
+        "by {by}: commands change files only in the workspace and their own temporary folder, keys and other secrets are hidden from them, {network}"
     );
     std::iter::once(ok("sandbox", text)).chain(gaps.into_iter().map(|gap| warning("sandbox", gap))).collect()
 }

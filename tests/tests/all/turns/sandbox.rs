@@ -9,7 +9,7 @@ async fn has_sandbox() -> bool {
     let check = report["checks"].as_array().unwrap().iter().find(|check| check["check"] == "sandbox").unwrap().clone();
     match check["status"].as_str().unwrap() {
         "ok" => {
-            assert_holds(check["text"].as_str().unwrap(), "keys and passwords are hidden");
+            assert_holds(check["text"].as_str().unwrap(), "keys and other secrets are hidden");
             true
         }
         other => {
