@@ -148,6 +148,7 @@ async fn c65_hostile_repository_does_nothing_before_it_is_trusted_and_a_change_a
     client.await_response(prompt).await.unwrap();
     assert_eq!((repository.mine.requests().len(), repository.evil.requests().len()), (2, 2));
     assert!(client.home().data().join("copydesk/trust.json").exists());
+    client.take_notifications("session/update");
     client.finish().await;
     repository.finish();
 }
@@ -172,6 +173,7 @@ async fn r19_1_an_editors_own_trust_is_honoured_and_its_withdrawal_too() {
     let Repository { home, mine, evil, .. } = Repository::new(texts(3), texts(1)).await;
     let editor = open_editor(home, json!("untrusted")).await;
     editor.disregard("window/showMessage");
+    editor.disregard("session/update");
     let session = editor.new_session().await;
     turn(&editor, &session).await;
     assert_eq!((mine.requests().len(), evil.requests().len()), (1, 0));
@@ -203,6 +205,7 @@ async fn r19_1_an_editor_without_a_word_of_its_own_is_asked() {
     }
     editor.await_response(prompt).await.unwrap();
     assert_eq!((mine.requests().len(), evil.requests().len()), (0, 1));
+    editor.take_notifications("session/update");
     editor.finish().await;
     mine.finish();
     evil.finish();
