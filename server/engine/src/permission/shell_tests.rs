@@ -960,3 +960,266 @@ mod properties {
         }
     }
 }
+
+fn last_of(text: &str) -> SimpleCommand {
+    analysed(text).commands.pop().unwrap()
+}
+
+#[test]
+fn r9_1_always_offers_what_is_not_too_wide() {
+    let offered = |text: &str| last_of(text).prefix;
+    for (text, prefix) in [
+        ("git log --oneline", "git log *"),
+        ("git log", "git log *"),
+        ("npm run test -- x", "npm run test *"),
+        ("npm ci", "npm ci *"),
+        ("cargo test -p x", "cargo test *"),
+        ("cat a b", "cat *"),
+        ("ls", "ls *"),
+        ("docker compose up -d", "docker compose up *"),
+        ("kubectl get pods", "kubectl get *"),
+        ("gh pr view 1", "gh pr view *"),
+        ("aws s3 ls x", "aws s3 ls *"),
+        ("make test", "make test *"),
+        ("git -C x log -1", "git -C x log *"),
+        ("FOO=1 npm run test 2>&1", "npm run test *"),
+        ("pytest -q", "pytest *"),
+        ("git stash list", "git stash list *"),
+    ] {
+        assert_eq!(offered(text).as_deref(), Some(prefix), "{text:?}");
+    }
+    for text in [
+        "rm -rf x",
+        "rm x",
+        "bash x.sh",
+        "sh x",
+        "python x.py",
+        "python3.12 -c 1",
+        "node x",
+        "xargs",
+        "env",
+        "find . -delete",
+        "eval \"$x\"",
+        "source x",
+        "curl x",
+        "ssh h",
+        "git reset --hard",
+        "git $x",
+        "$x y",
+        "git --help",
+        "cargo +nightly* test",
+        "npm --prefix x run test",
+        "dd of=x",
+        "perl -e 1",
+        "echo | xargs cat",
+        "'git' \"log\"",
+        "trap",
+        "watch ls",
+    ] {
+        assert_eq!(offered(text), None, "{text:?}");
+    }
+}
+
+#[test]
+fn r9_3_file_work_is_told_from_the_rest() {
+    for text in [
+        "cat a",
+        "cp a b",
+        "mv a b",
+        "mkdir -p a/b",
+        "touch a",
+        "rm -rf a",
+        "sed -i 's/a/b/g' f",
+        "sed -n '1,20p' f",
+        "awk '{ print $1 }' f",
+        "grep -rn x src",
+        "rg x",
+        "ls -la",
+        "wc -l a",
+        "sort -u a -o b",
+        "head -5 a",
+        "find . -name '*.rs' -delete",
+        "tee a",
+        "ln -s /w/a b",
+        "chmod +x a",
+        "diff -u a b",
+        "dd if=a of=b",
+        "cp ./*.rs b/",
+        "echo a",
+        "cd a && cat b",
+        "cat ~/a",
+        "jq .a b",
+        "tr a b < c",
+        "sed -E 's/(a|b)/\\1/; /x/d' f",
+    ] {
+        assert!(last_of(text).effect.is_file_work, "{text:?}");
+    }
+    for text in [
+        "tool a",
+        "cat $x",
+        "cat \"$(ls)\"",
+        "cp --unknown a b",
+        "sed 's/a/b/e' f",
+        "sed 'w out' f",
+        "sed -f x f",
+        "sed '1e rm' f",
+        "sed 's/a/b/w out' f",
+        "sed \"$x\" f",
+        "sed '1r /etc/passwd' f",
+        "awk 'BEGIN { system(\"rm x\") }'",
+        "awk '{ print > \"x\" }' f",
+        "awk '{ \"ls\" | getline }' f",
+        "awk -f x f",
+        "awk \"$x\" f",
+        "rg --pre x y",
+        "rg -z x",
+        "sort --compress-program=x a",
+        "tar xf a",
+        "make",
+        "git status",
+        "curl x",
+        "find . -exec cat {} \\;",
+        "xargs cat",
+        "./cat a",
+        "/tmp/cat a",
+        "cd \"$x\" && cat a",
+        "install --strip-program=x -s a b",
+        "split --filter=x a",
+        "f() { cat a; }",
+        "cat a/../b",
+        "ln -s ../a b",
+        "rm $x",
+        "sed *",
+        "sort *",
+        // A file may have the name of an option.
+        "cp *.rs b/",
+        "rg x *",
+    ] {
+        assert!(!last_of(text).effect.is_file_work, "{text:?}");
+    }
+}
+
+#[test]
+fn r9_3_programs_that_reach_the_network_are_known() {
+    for text in [
+        "curl x",
+        "wget -O x y",
+        "ssh h ls",
+        "scp a h:",
+        "rsync a h:",
+        "git push",
+        "git fetch",
+        "git pull",
+        "git clone x",
+        "git -C a fetch",
+        "git remote update",
+        "git submodule update",
+        "npm install",
+        "npm ci",
+        "yarn",
+        "cargo add x",
+        "cargo build",
+        "pip install x",
+        "go get x",
+        "docker pull x",
+        "npx x; npx x",
+        "nc h 1",
+        "apt-get install x",
+        "gh pr list",
+    ] {
+        assert!(analysed(text).commands.iter().any(|command| command.effect.network), "{text:?}");
+    }
+    for text in ["ls", "git status", "git commit -m x", "npm run x", "cat a", "git log", "git stash"] {
+        assert!(!last_of(text).effect.network, "{text:?}");
+    }
+}
+
+#[test]
+fn r8_1_programs_that_run_what_words_do_not_tell_are_known() {
+    for text in [
+        "make",
+        "npm run x",
+        "npm test",
+        "cargo test",
+        "cargo build",
+        "pytest",
+        "python x.py",
+        "python -c 1",
+        "perl -e 1",
+        "node x",
+        "ruby x",
+        "php x",
+        "git status",
+        "git diff",
+        "git log",
+        "git commit -m x",
+        "git rebase -x ls",
+        "git bisect run x",
+        "git submodule foreach x",
+        "git lg",
+        "rg --pre x y",
+        "less x",
+        "man x",
+        "vim x",
+        "bash x.sh",
+        "sh < x",
+        "echo x | sh",
+        "source x",
+        ". x",
+        "./x",
+        "a/b",
+        "tar --to-command=x xf y",
+        "tar --checkpoint-action=exec=x cf y z",
+        "docker run x",
+        "ssh h x",
+        "su -c x",
+        "script -c x",
+        "watch x",
+        "parallel x",
+        "gdb x",
+        "rsync -e x a b",
+        "find . -exec ls {} +",
+        "sudo ls; sudo ls",
+        "npx x; npx",
+        "awk 'BEGIN{system(\"x\")}'",
+        "sed '1e x' f",
+        "git config alias.x y",
+        "xargs sed",
+        "crontab x",
+        "at x",
+        "gcc x.c",
+        "tmux new x",
+    ] {
+        assert!(analysed(text).commands.iter().any(|command| command.effect.runs_unseen.is_some()), "{text:?}");
+    }
+    for text in [
+        "ls",
+        "cat a",
+        "git rev-parse HEAD",
+        "grep x y",
+        "sed 's/a/b/' f",
+        "echo",
+        "mkdir a",
+        "git remote -v",
+        "git config --get a.b",
+    ] {
+        assert_eq!(last_of(text).effect.runs_unseen, None, "{text:?}");
+    }
+}
+
+#[test]
+fn r9_2_aliases_deny_what_another_spelling_names() {
+    let has = |text: &str, alias: &str| {
+        let command = last_of(text);
+        assert!(command.aliases.iter().any(|one| one == alias), "{text:?}: {:?}", command.aliases);
+        assert_ne!(command.pattern, alias);
+    };
+    has("/bin/rm x", "rm x");
+    has("git \"push\" 'x y'", "git push x y");
+    has("git -C a push x", "git push x");
+    has("FOO=1 tool x", "FOO=1 tool x");
+    has("timeout 5 tool x", "timeout 5 tool x");
+    has("tool x > y", "tool x > y");
+    has("rm {-rf,x}", "rm -rf x");
+    has("bash -c 'tool x'", "bash -c 'tool x'");
+}
