@@ -15,12 +15,12 @@ use super::raw::RawConfig;
 use super::remembered::remembered;
 use super::substitute::{Substituted, fill, substitute};
 use super::survey::{Found, LookedAt, Survey};
-use super::trust::{TrustReport, Wanted, Word};
+use super::trust::{Decisions, TrustReport, Wanted, Word};
 use super::untrusted::{Claim, claims, claims_outside, strip, tidy};
 use super::{Config, Problem, Source};
 use crate::agent;
 use crate::permission::own_configuration;
-use crate::ports::{Capability, Editor, Environment, Files, Ports, TrustDecision, WorkspaceTrust};
+use crate::ports::{Capability, Editor, Environment, Files, Ports, WorkspaceTrust};
 use crate::tool::Facts;
 
 const OURS: &[&str] = &["copydesk.json", "copydesk.jsonc"];
@@ -252,7 +252,7 @@ impl Reader<'_> {
         }
         let workspace = self.root(facts).await;
         let mut report = TrustReport { workspace: Some(workspace.clone()), wants: Vec::new() };
-        let mut known = Decisions { ports, workspace, read: None };
+        let mut known = Decisions::new(ports, workspace);
 
         let outside: Vec<Vec<Claim>> =
             drafts.iter().map(|draft| claims_outside(&draft.tree, draft.folder.is_some())).collect();
@@ -440,31 +440,6 @@ impl Reader<'_> {
 
     fn variable(&self, name: &str) -> Option<String> {
         self.environment.var(name).filter(|value| !value.trim().is_empty())
-    }
-}
-
-/// What was decided of a workspace, read at the first need: most projects want nothing.
-struct Decisions<'a> {
-    ports: &'a Ports,
-    workspace: AbsPath,
-    read: Option<Vec<TrustDecision>>,
-}
-
-impl Decisions<'_> {
-    /// None where they cannot be read.
-    async fn get(&mut self, problems: &mut Vec<Problem>) -> &[TrustDecision] {
-        if self.read.is_none() {
-            let decisions = match self.ports.trust.decisions(self.workspace.clone()).await {
-                Ok(decisions) => decisions,
-                Err(error) => {
-                    let source = Source::File(self.workspace.clone());
-                    problems.push(Problem { source, line: None, key: None, text: error.to_string() });
-                    Vec::new()
-                }
-            };
-            self.read = Some(decisions);
-        }
-        self.read.as_deref().unwrap_or_default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which claims of a project are in force: held against what the user has decided. Pure; who asks is the session.
+//! Which claims of a project are in force: held against what the user has decided. Asks nobody: that is the session's.
 
 use copydesk_workspace::path::AbsPath;
 
@@ -7,7 +7,7 @@ use super::{Problem, Source};
 use crate::escape::escaped_line;
 use crate::ids::Millis;
 use crate::permission::{Guard, Guards};
-use crate::ports::{Capability, Fingerprint, TrustDecision, TrustVerdict, WorkspaceTrust};
+use crate::ports::{Capability, Fingerprint, Ports, TrustDecision, TrustVerdict, WorkspaceTrust};
 
 /// What the configuration of a project wants, a capability each; those that nothing wants are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -187,6 +187,35 @@ impl WantedItem {
             change,
             hash,
         }
+    }
+}
+
+/// What was decided of a workspace, read at the first need: most projects want nothing.
+pub(super) struct Decisions<'a> {
+    ports: &'a Ports,
+    workspace: AbsPath,
+    read: Option<Vec<TrustDecision>>,
+}
+
+impl<'a> Decisions<'a> {
+    pub(super) fn new(ports: &'a Ports, workspace: AbsPath) -> Self {
+        Self { ports, workspace, read: None }
+    }
+
+    /// None where they cannot be read.
+    pub(super) async fn get(&mut self, problems: &mut Vec<Problem>) -> &[TrustDecision] {
+        if self.read.is_none() {
+            let decisions = match self.ports.trust.decisions(self.workspace.clone()).await {
+                Ok(decisions) => decisions,
+                Err(error) => {
+                    let source = Source::File(self.workspace.clone());
+                    problems.push(Problem { source, line: None, key: None, text: error.to_string() });
+                    Vec::new()
+                }
+            };
+            self.read = Some(decisions);
+        }
+        self.read.as_deref().unwrap_or_default()
     }
 }
 
