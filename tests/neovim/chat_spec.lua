@@ -229,6 +229,41 @@ function tests.modes_and_models_are_chosen()
   end)
 end
 
+function tests.r9_3_the_permission_mode_is_chosen()
+  with(nil, function(child)
+    child:command('CopydeskPermissionMode')
+    local menu = child:menu(1)
+    equal(menu.prompt, 'Copydesk permission mode', 'the question')
+    equal(menu.rows, { '* Ask', '  Workspace' }, 'the modes')
+    child:pick(1, '  Workspace')
+    child:wait("return require('copydesk.session').chosen('permission') == 'workspace'", 'the mode')
+    equal(child:lua("return require('copydesk.session').chosen('model')"), 'a/one', 'the model stays')
+    child:command('CopydeskPermissionMode ask')
+    child:wait("return require('copydesk.session').chosen('permission') == 'ask'", 'the mode')
+  end)
+end
+
+function tests.r9_1_what_was_allowed_is_listed_and_taken_back()
+  with(nil, function(child)
+    child:command('CopydeskPermissions')
+    local menu = child:menu(1)
+    equal(menu.rows, {
+      'in this session: bash "make" (agent build)',
+      'in this project: edit "a.txt" (agent build)',
+    }, 'what is allowed')
+    child:pick(1, menu.rows[2])
+    equal(child:menu(2).prompt, 'Allowed in this project: edit "a.txt" (agent build)', 'the question')
+    child:pick(2, 'Keep it')
+    child:command('CopydeskPermissions')
+    equal(#child:menu(3).rows, 2, 'it was kept')
+    child:pick(3, menu.rows[2])
+    child:pick(4, 'Take it back')
+    child:wait("return table.concat(_G.told, ' '):find('taken back: edit', 1, true) ~= nil", 'the news')
+    child:command('CopydeskPermissions')
+    equal(child:menu(5).rows, { menu.rows[1] }, 'one is left')
+  end)
+end
+
 function tests.r2_3_a_cancel_ends_the_turn_and_answers_its_asks()
   with(nil, function(child)
     child:prompt([[

@@ -155,6 +155,18 @@ local options = {
       { group = 'a', name = 'A', options = { { value = 'a/one', name = 'One' }, { value = 'a/two', name = 'Two' } } },
     },
   },
+  {
+    id = 'permission',
+    name = 'Permission mode',
+    category = '_permission',
+    type = 'select',
+    currentValue = 'ask',
+    options = { { value = 'ask', name = 'Ask' }, { value = 'workspace', name = 'Workspace' } },
+  },
+}
+local grants = {
+  { id = 'g1', scope = 'session', permission = 'bash', text = 'bash "make" (agent build)' },
+  { id = 'g2', scope = 'project', permission = 'edit', text = 'edit "a.txt" (agent build)' },
 }
 local sessions = 0
 
@@ -185,8 +197,21 @@ local requests = {
     return vim.empty_dict()
   end,
   ['session/set_config_option'] = function(params)
-    options[1].currentValue = params.value
+    for _, option in ipairs(options) do
+      if option.id == params.configId then
+        option.currentValue = params.value
+      end
+    end
     return { configOptions = options }
+  end,
+  ['_copydesk/grants'] = function(params)
+    local before = #grants
+    for index = #grants, 1, -1 do
+      if vim.list_contains(params.revoke or {}, grants[index].id) then
+        table.remove(grants, index)
+      end
+    end
+    return { grants = grants, revoked = before - #grants, problem = vim.env.FAKE_PROBLEM }
   end,
 }
 

@@ -24,6 +24,8 @@ mod language_servers;
 mod llmock;
 #[path = "all/neovim.rs"]
 mod neovim;
+#[path = "all/permissions.rs"]
+mod permissions;
 #[path = "all/plain_lsp.rs"]
 mod plain_lsp;
 #[path = "all/scripted_model.rs"]

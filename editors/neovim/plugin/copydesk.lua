@@ -19,7 +19,7 @@ local function command(name, run, opts)
   vim.api.nvim_create_user_command(name, run, opts or {})
 end
 
----@param kind 'mode'|'model'
+---@param kind copydesk.Kind
 local function completion(kind)
   return function(lead)
     return require('copydesk.session').complete(kind, lead)
@@ -54,6 +54,14 @@ end, { nargs = '?', complete = completion('mode'), desc = 'Choose the agent' })
 command('CopydeskModel', function(args)
   require('copydesk').choose('model', args.args)
 end, { nargs = '?', complete = completion('model'), desc = 'Choose the model' })
+
+command('CopydeskPermissionMode', function(args)
+  require('copydesk').choose('permission', args.args)
+end, { nargs = '?', complete = completion('permission'), desc = 'Choose how much runs without a question' })
+
+command('CopydeskPermissions', function()
+  require('copydesk').permissions()
+end, { desc = 'List what was allowed, and take it back' })
 
 command('CopydeskRestart', function()
   require('copydesk').restart()

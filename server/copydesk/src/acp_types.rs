@@ -8,6 +8,7 @@ use copydesk_engine::engine::{Lives, SessionSummary};
 use copydesk_engine::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use copydesk_engine::image::{Image, Prompt};
 use copydesk_engine::message::{FileDiff, PromptPart, Todo, ToolStatus, TurnEnd};
+use copydesk_engine::permission::Mode;
 use copydesk_engine::ports::{Ask, AskOutcome, AskedPart, Elsewhere, OptionKind, Preview};
 use copydesk_engine::session::Choices;
 use copydesk_engine::tool::ToolKind;
@@ -17,6 +18,9 @@ use serde_json::{Value, json};
 /// Ids of the config options that `session/set_config_option` takes.
 pub const MODE_OPTION: &str = "mode";
 pub const MODEL_OPTION: &str = "model";
+pub const PERMISSION_OPTION: &str = "permission";
+/// ACP has no category for it; those that begin so are free to use.
+const PERMISSION_CATEGORY: &str = "_permission";
 /// The value of the option while none is chosen: ACP wants one that is among those offered.
 const NO_MODEL: &str = "none";
 
@@ -105,7 +109,7 @@ pub fn notices_as_text(message: &str, texts: &[String]) -> acp::SessionUpdate {
     acp::SessionUpdate::AgentMessageChunk(chunk(message, quoted.collect()))
 }
 
-/// Of an agent or model that was chosen. Clients that know modes alone hear of the agent in their own words.
+/// Of an agent, model or mode of permission that was chosen. Clients that know modes alone hear of the agent in their own words.
 pub fn chosen(choices: &Choices) -> [acp::SessionUpdate; 2] {
     [
         acp::SessionUpdate::ConfigOptionUpdate(acp::ConfigOptionUpdate::new(options(choices))),
@@ -122,7 +126,7 @@ pub fn modes(choices: &Choices) -> acp::SessionModeState {
     acp::SessionModeState::new(choices.agent.clone(), available)
 }
 
-/// The agent always; the model where there is one to choose.
+/// The agent and the mode of permission always; the model where there is one to choose.
 pub fn options(choices: &Choices) -> Vec<acp::SessionConfigOption> {
     let agents: Vec<_> = choices
         .agents
@@ -151,6 +155,17 @@ pub fn options(choices: &Choices) -> Vec<acp::SessionConfigOption> {
                 .category(acp::SessionConfigOptionCategory::Model),
         );
     }
+    let modes: Vec<_> = Mode::ALL
+        .into_iter()
+        .map(|mode| {
+            acp::SessionConfigSelectOption::new(mode.id(), mode.name()).description(mode.description().to_owned())
+        })
+        .collect();
+    options.push(
+        acp::SessionConfigOption::select(PERMISSION_OPTION, "Permission mode", choices.mode.id(), modes)
+            .description("How much runs without a question where no rule of yours speaks".to_owned())
+            .category(acp::SessionConfigOptionCategory::Other(PERMISSION_CATEGORY.to_owned())),
+    );
     options
 }
 
@@ -427,7 +442,7 @@ fn command(preview: &Preview) -> Value {
 fn option_kind(kind: OptionKind) -> acp::PermissionOptionKind {
     match kind {
         OptionKind::AllowOnce => acp::PermissionOptionKind::AllowOnce,
-        OptionKind::AllowAlways => acp::PermissionOptionKind::AllowAlways,
+        OptionKind::AllowAlways | OptionKind::AllowInProject => acp::PermissionOptionKind::AllowAlways,
         OptionKind::RejectOnce => acp::PermissionOptionKind::RejectOnce,
         OptionKind::RejectAlways => acp::PermissionOptionKind::RejectAlways,
     }

@@ -1,6 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use copydesk_engine::ids::{AskId, CallId};
+use copydesk_engine::permission::Mode;
 use copydesk_engine::ports::AskOption;
 use copydesk_engine::testing::png;
 use copydesk_workspace::path::AbsPath;
@@ -179,12 +180,17 @@ fn the_model_in_force_is_among_its_option_whatever_is_configured() {
         agents: vec![("build".to_owned(), "Does the work".to_owned())],
         model: "openai/unlisted".parse().ok(),
         models: vec![("openai/listed".parse().unwrap(), "Listed".to_owned())],
+        mode: Mode::Workspace,
     };
     let options = serde_json::to_value(options(&choices)).unwrap();
     assert_eq!(options[1]["currentValue"], "openai/unlisted");
     let values: Vec<_> =
         options[1]["options"].as_array().unwrap().iter().map(|option| option["value"].clone()).collect();
     assert_eq!(values, ["openai/unlisted", "openai/listed"]);
+    assert_eq!(
+        (&options[2]["id"], &options[2]["category"], &options[2]["currentValue"]),
+        (&json!("permission"), &json!("_permission"), &json!("workspace"))
+    );
     let none_chosen = Choices { model: None, ..choices };
     let options = serde_json::to_value(super::options(&none_chosen)).unwrap();
     assert_eq!(
@@ -192,5 +198,6 @@ fn the_model_in_force_is_among_its_option_whatever_is_configured() {
         "the value in force is among those offered"
     );
     let without = Choices { models: Vec::new(), ..none_chosen };
-    assert_eq!(super::options(&without).len(), 1, "nothing to choose from is not shown");
+    let ids: Vec<String> = super::options(&without).iter().map(|option| option.id.to_string()).collect();
+    assert_eq!(ids, ["mode", "permission"], "nothing to choose from is not shown");
 }

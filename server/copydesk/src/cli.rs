@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use copydesk_engine::permission::Mode;
 
 use crate::commands::auth::AuthCommand;
 use crate::commands::config::ConfigCommand;
 use crate::commands::doctor::Doctor;
+use crate::commands::permissions::PermissionsCommand;
 use crate::commands::schema::Schema;
 use crate::commands::trust::Trust;
 
@@ -32,6 +34,14 @@ pub enum Command {
     },
     /// Look at what a project's configuration wants, and decide whether it is trusted
     Trust(Trust),
+    /// See and take back what you have allowed for longer than a session, or allow something without being asked
+    Permissions {
+        #[command(subcommand)]
+        command: Option<PermissionsCommand>,
+        /// Print JSON
+        #[arg(long, global = true)]
+        json: bool,
+    },
     /// Check what Copydesk needs and finds on this machine; exit code 1 where something must be mended
     Doctor(Doctor),
     /// Look into the configuration of the current folder
@@ -79,6 +89,29 @@ pub struct Run {
     /// The agent, such as `build` or `plan`
     #[arg(long)]
     pub agent: Option<String>,
+    /// How much runs without a question where no rule of yours speaks; kept with the session
+    #[arg(long, value_enum)]
+    pub permission_mode: Option<PermissionMode>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PermissionMode {
+    /// Whatever changes something is asked, unless a rule allows it
+    Ask,
+    /// Edits and simple file commands inside the workspace are free; network, destructive and other commands are asked
+    Workspace,
+    /// As workspace, and commands run free inside the sandbox without network
+    Auto,
+}
+
+impl From<PermissionMode> for Mode {
+    fn from(mode: PermissionMode) -> Self {
+        match mode {
+            PermissionMode::Ask => Self::Ask,
+            PermissionMode::Workspace => Self::Workspace,
+            PermissionMode::Auto => Self::Auto,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

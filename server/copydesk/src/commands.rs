@@ -4,6 +4,7 @@ pub mod auth;
 pub mod config;
 pub mod doctor;
 pub mod logs;
+pub mod permissions;
 pub mod schema;
 pub mod trust;
 

@@ -11,6 +11,7 @@ pub mod agent_description;
 pub mod cli;
 pub mod commands;
 pub mod demo;
+mod grant_view;
 pub mod log;
 pub mod lsp;
 pub mod process;

@@ -117,7 +117,8 @@ impl Handler for Face {
         if self.state.was_shut_down() {
             return Reply::Now(Err(RpcError::invalid_request("only `exit` may follow `shutdown`")));
         }
-        if request.method.starts_with("session/") && self.state.speaks_acp() {
+        let is_of_sessions = request.method.starts_with("session/") || request.method == methods::GRANTS;
+        if is_of_sessions && self.state.speaks_acp() {
             return self.sessions.request(request);
         }
         let method = request.method.clone();

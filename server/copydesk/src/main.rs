@@ -46,6 +46,9 @@ fn main() -> ExitCode {
         Command::Trust(trust) => {
             runtime.block_on(look_after(async |at, out| commands::trust::run(trust, at, out).await))
         }
+        Command::Permissions { command, json } => {
+            runtime.block_on(look_after(async |at, out| commands::permissions::run(command, json, at, out).await))
+        }
         Command::Doctor(doctor) => runtime.block_on(look_after(async |at, out| doctor.run(at, out).await)),
         Command::Config { command } => {
             runtime.block_on(look_after(async |at, out| commands::config::run(command, at, out).await))

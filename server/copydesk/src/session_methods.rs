@@ -8,6 +8,8 @@ use copydesk_engine::engine::{Engine, EngineError, History, Listing, LoadSession
 use copydesk_engine::ids::SessionId;
 use copydesk_engine::ports::{BoxFuture, Connection, StoreError};
 use copydesk_engine::session::{Choices, SessionError, SessionHandle};
+use copydesk_protocol::additions::{GrantsParams, GrantsResult};
+use copydesk_protocol::methods::GRANTS;
 use copydesk_protocol::rpc::{Notification, Reply, Request, RpcError};
 use copydesk_workspace::path::AbsPath;
 use serde::Serialize;
@@ -15,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::acp_types;
+use crate::grant_view;
 use crate::log;
 use crate::session_client::SessionClient;
 
@@ -49,6 +52,7 @@ impl SessionMethods {
             "session/prompt" => self.prompt(request),
             "session/set_mode" => self.set_mode(request.params),
             "session/set_config_option" => self.set_config_option(request.params),
+            GRANTS => self.grants(request.params),
             method => Reply::Now(Err(RpcError::method_not_found(method))),
         }
     }
@@ -275,6 +279,29 @@ impl SessionMethods {
         }
     }
 
+    /// Revokes what the request names, then answers with all that holds.
+    fn grants(&self, value: Value) -> Reply {
+        let wanted = params::<GrantsParams>(value).and_then(|request| {
+            let session = self.engine.session(&SessionId::new(&request.session_id)).map_err(engine_error)?;
+            Ok((session, request.revoke))
+        });
+        match wanted {
+            Ok((session, revoke)) => Reply::Abortable(Box::pin(async move {
+                let grants = session.grants();
+                // What holds now is looked up first: an id that it does not have was revoked elsewhere, or never given.
+                let (mut held, mut problem) = grants.list().await;
+                let mut revoked = 0;
+                if !revoke.is_empty() {
+                    revoked = grants.revoke(&revoke).await.map_err(|error| RpcError::internal(error.to_string()))?;
+                    (held, problem) = grants.list().await;
+                }
+                let grants = held.into_iter().map(grant_view::of_session).collect();
+                result(GrantsResult { grants, revoked, problem })
+            })),
+            Err(error) => Reply::Now(Err(error)),
+        }
+    }
+
     fn session(&self, id: &acp::SessionId) -> Result<SessionHandle, RpcError> {
         self.engine.session(&session_id(id)).map_err(engine_error)
     }
@@ -299,6 +326,7 @@ async fn choose(
     match option {
         acp_types::MODE_OPTION => session.choose_agent(&value.0).await.map_err(session_error),
         acp_types::MODEL_OPTION => session.choose_model(&value.0).await.map_err(session_error),
+        acp_types::PERMISSION_OPTION => session.choose_mode(&value.0).await.map_err(session_error),
         other => Err(RpcError::invalid_params(format!("there is no option {other}"))),
     }
 }
@@ -327,9 +355,10 @@ fn engine_error(error: EngineError) -> RpcError {
 
 fn session_error(error: SessionError) -> RpcError {
     match &error {
-        SessionError::UnknownAgent(_) | SessionError::UnknownModel(_) | SessionError::Image(_) => {
-            RpcError::invalid_params(error.to_string())
-        }
+        SessionError::UnknownAgent(_)
+        | SessionError::UnknownModel(_)
+        | SessionError::UnknownMode(_)
+        | SessionError::Image(_) => RpcError::invalid_params(error.to_string()),
         SessionError::Overloaded => RpcError { message: error.to_string(), ..RpcError::overloaded() },
         SessionError::Closed => RpcError::internal(error.to_string()),
     }

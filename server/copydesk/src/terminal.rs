@@ -19,6 +19,7 @@ use copydesk_engine::ids::SessionId;
 use copydesk_engine::image::Prompt;
 use copydesk_engine::message::{PromptPart, TurnEnd};
 use copydesk_engine::overlay::Overlay;
+use copydesk_engine::permission::Mode;
 use copydesk_engine::ports::{Connection, Elsewhere};
 use copydesk_engine::session::{SessionError, SessionHandle};
 use copydesk_workspace::path::AbsPath;
@@ -115,6 +116,9 @@ async fn work(run: Run, services: Services, terminals: Terminals, screen: Arc<Sc
     }
     if let Some(model) = &run.model {
         session.choose_model(model).await.map_err(|error| no_choice(error, &session))?;
+    }
+    if let Some(mode) = run.permission_mode {
+        session.choose_mode(Mode::from(mode).id()).await.map_err(|error| no_choice(error, &session))?;
     }
     let turn = session.prompt(prompt).map_err(|error| failed(&error))?;
     let end = tokio::select! {
@@ -242,6 +246,7 @@ fn no_choice(error: SessionError, session: &SessionHandle) -> Refusal {
     let known: Vec<String> = match &error {
         SessionError::UnknownAgent(_) => choices.agents.into_iter().map(|(name, _)| name).collect(),
         SessionError::UnknownModel(_) => choices.models.into_iter().map(|(model, _)| model.to_string()).collect(),
+        SessionError::UnknownMode(_) => Mode::ALL.map(|mode| mode.id().to_owned()).to_vec(),
         SessionError::Image(_) | SessionError::Overloaded | SessionError::Closed => return failed(&error),
     };
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };

@@ -29,7 +29,7 @@ use crate::confinement::SandboxSettings;
 use crate::cost::Prices;
 use crate::image::MAX_BASE64_BYTES;
 use crate::message::ModelRef;
-use crate::permission::Guards;
+use crate::permission::{Guards, Mode};
 use crate::ports::{LanguageServers, ModelSettings, ProviderSettings};
 
 pub use load::{EditorSays, load, survey};
@@ -66,6 +66,8 @@ pub struct Config {
     pub language_servers: LanguageServers,
     /// From the user's files; a project only makes it stricter.
     pub sandbox: SandboxSettings,
+    /// In which sessions start. From the user's files; a project only makes it stricter.
+    pub permission_mode: Mode,
     /// Shown to the user when a session opens.
     pub problems: Vec<Problem>,
     /// What the project wants that needs the user's word, and whether he gave it.
@@ -131,6 +133,7 @@ impl Default for Config {
             guards: Guards::default(),
             language_servers: LanguageServers::default(),
             sandbox: SandboxSettings::default(),
+            permission_mode: Mode::default(),
             problems: Vec::new(),
             trust: TrustReport::default(),
             key_variables: Vec::new(),

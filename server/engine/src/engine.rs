@@ -101,6 +101,11 @@ impl Engine {
         config::survey(&self.ports, &place.facts).await
     }
 
+    /// What grants of a project belong to: the real path of the root of the work tree.
+    pub async fn project_of(&self, folder: AbsPath) -> AbsPath {
+        self.place(folder.clone(), vec![folder]).await.project
+    }
+
     pub fn session(&self, id: &SessionId) -> Result<SessionHandle, EngineError> {
         let sessions = self.lock();
         sessions.get(id).map(|open| open.handle.clone()).ok_or_else(|| EngineError::UnknownSession(id.clone()))
@@ -183,10 +188,13 @@ impl Engine {
         let ambiguous = self.ambiguous_names(&folder, &roots).await;
         let folders = self.ports.environment.folders();
         let defaults = Config::default();
+        let is_git = found.is_some();
+        let worktree = found.unwrap_or_else(|| folder.clone());
         Place {
-            is_git: found.is_some(),
+            is_git,
+            project: self.ports.files.real_path(worktree.clone()).await.unwrap_or_else(|_| worktree.clone()),
             facts: Facts {
-                worktree: found.unwrap_or_else(|| folder.clone()),
+                worktree,
                 folder,
                 roots,
                 ambiguous,
@@ -238,6 +246,7 @@ impl Engine {
             id: id.clone(),
             facts: place.facts,
             is_git: place.is_git,
+            project: place.project,
             ports: self.ports.clone(),
             connection,
             config,
@@ -276,6 +285,8 @@ impl Drop for Engine {
 pub(crate) struct Place {
     pub(crate) facts: Facts,
     pub(crate) is_git: bool,
+    /// The real path of the root of the work tree.
+    pub(crate) project: AbsPath,
 }
 
 /// The folder first, each once.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::ids::{CallId, MessageId};
 use crate::image::Prompt;
 use crate::message::{FileDiff, ModelRef, Todo, ToolStatus, TurnEnd, Usage};
+use crate::permission::Mode;
 use crate::tool::ToolKind;
 use copydesk_workspace::path::AbsPath;
 
@@ -45,10 +46,11 @@ pub enum SessionEvent {
     },
     /// The model's answer failed and is asked for again after a wait.
     Retry(Retry),
-    /// The agent or model in force has changed.
+    /// The agent, the model or the mode of permission in force has changed.
     Chosen {
         agent: String,
         model: Option<ModelRef>,
+        mode: Mode,
     },
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::ids::{CallId, MessageId, Millis, PartId};
 use crate::image::ImageType;
+use crate::permission::Mode;
 
 /// Provider and model, written `provider/model`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -118,11 +119,14 @@ pub enum Entry {
         at: Millis,
         reason: TurnEnd,
     },
-    /// The user chose another agent or model.
+    /// The user chose another agent, model or mode of permission.
     Chosen {
         at: Millis,
         agent: Option<String>,
         model: Option<ModelRef>,
+        /// Left out where it is none, as in rows of format 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<Mode>,
     },
     Todos {
         todos: Vec<Todo>,

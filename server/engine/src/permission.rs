@@ -1,6 +1,7 @@
 //! Permission as a pure function: rules, agent, grants and the access asked for give allow, ask or deny, with the rule that decided. Asks nobody.
 
 mod defaults;
+mod grant;
 mod guard;
 mod guarded;
 mod mode;
@@ -11,6 +12,7 @@ pub mod shell;
 mod wildcard;
 
 pub use defaults::{agent_rules, base_rules, spill_rule};
+pub use grant::{Agents, Cover, Grant, GrantScope, KeptGrant};
 pub use guard::{Guard, Guards};
 pub use guarded::own_configuration;
 pub use mode::Mode;

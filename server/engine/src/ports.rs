@@ -5,6 +5,7 @@ mod diagnostics;
 mod editor;
 mod environment;
 mod files;
+mod grants;
 mod model;
 mod search;
 mod shell;
@@ -23,6 +24,7 @@ pub use editor::{
 };
 pub use environment::{Clock, Environment, Folders, Ids, Secrets};
 pub use files::Files;
+pub use grants::{GrantStore, GrantStoreError};
 pub(crate) use model::is_local;
 pub use model::{
     AssistantBlock, Content, Model, ModelError, ModelErrorKind, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
@@ -52,6 +54,7 @@ pub struct Ports {
     pub environment: Arc<dyn Environment>,
     pub secrets: Arc<dyn Secrets>,
     pub trust: Arc<dyn Trust>,
+    pub grants: Arc<dyn GrantStore>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
 }

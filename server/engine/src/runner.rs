@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, PLAN};
 use crate::config::Config;
 use crate::confinement::{NetworkRight, Rights, WorkspaceRight, confine, is_in_force};
-use crate::event::{SessionEvent, ToolCallState, ToolCallView};
+use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
 use crate::message::{SeenFile, ToolResult, ToolStatus, TurnEnd};
 use crate::output;
@@ -40,10 +40,10 @@ use crate::view::{Scope, View};
 use access::{Need, Resolved};
 use ask::{Asks, Question, Reply};
 use command::Reach;
-use decide::{Decided, decide, is_always_asked};
+use decide::{Decided, can_be_granted, decide};
 use gate::{Gates, Ticket};
 
-pub use grants::Grants;
+pub use grants::{Grants, HeldGrant, HeldScope};
 pub use seen::Seen;
 
 /// A call as the model made it.
@@ -91,6 +91,17 @@ impl RunnerDeps {
             Mode::Auto if !is_in_force(&self.config.sandbox, &self.ports.shell.sandbox()) => Mode::Workspace,
             chosen => chosen,
         }
+    }
+
+    /// What another window has allowed or revoked meanwhile counts from here on.
+    async fn look_at_grants(&self) {
+        if let Some(text) = self.grants.refresh().await {
+            self.notify(Severity::Warning, text).await;
+        }
+    }
+
+    async fn notify(&self, severity: Severity, text: String) {
+        self.connection.client.update(self.session.clone(), SessionEvent::Notice { severity, text }).await;
     }
 }
 
@@ -206,6 +217,7 @@ impl Runner {
         let decoded = tool.decode(input)?;
         let access = tool.access(&*decoded, &self.deps.facts)?;
         let resolved = access::resolve(&self.deps, access).await.map_err(|error| Stopped::failed(error.to_string()))?;
+        self.deps.look_at_grants().await;
         self.refuse_denied(&resolved.needs)?;
         let Resolved { needs, scope, paths, quoting, searched, reach } = resolved;
         let ctx = self.context(scope, searched, &reach, &view.call, Progress(sender));
@@ -275,12 +287,13 @@ impl Runner {
         preview: &Preview,
         given: &mut Option<Preview>,
     ) -> Result<(), Stopped> {
+        self.deps.look_at_grants().await;
         self.refuse_denied(needs)?;
         let asked: Vec<(Need, String)> = needs
             .iter()
             .filter_map(|need| match decide(&self.deps, need) {
                 Decided::Asked(reason) => {
-                    let always = need.always.clone().filter(|_| !is_always_asked(&self.deps, need));
+                    let always = need.always.clone().filter(|_| can_be_granted(&self.deps, need));
                     Some((Need { always, ..need.clone() }, reason))
                 }
                 Decided::Allowed | Decided::Denied(_) => None,

@@ -136,7 +136,15 @@ async fn r4_1_the_ask_carries_the_whole_text_before_and_after() {
         assert_eq!((diffs[0].before.clone(), diffs[0].after.as_deref()), (None, Some("text\n")));
         assert!(ask.ask.reason.starts_with("edit a: "), "{}", ask.ask.reason);
         let labels: Vec<&str> = ask.ask.options.iter().map(|option| option.label.as_str()).collect();
-        assert_eq!(labels, ["Allow once", "Allow for this session: edit a", "Reject"]);
+        assert_eq!(
+            labels,
+            [
+                "Allow once",
+                "Allow for this session: edit a (agent build)",
+                "Allow in this project: edit a (agent build)",
+                "Reject"
+            ]
+        );
         assert!(bench.files.stat(path("/w/a")).await.is_err(), "nothing is written before the answer");
         ask.select(OptionKind::AllowOnce, None);
     })
@@ -160,7 +168,7 @@ async fn always_for_a_command_is_that_command_alone() {
     let bench = Bench::new();
     let command = json!({"command": "rm *.tmp"});
     answered(&bench, "bash", command.clone(), async |ask| {
-        assert_eq!(ask.ask.options[1].label, "Allow for this session: this exact command");
+        assert_eq!(ask.ask.options[1].label, "Allow for this session: this exact command (agent build)");
         ask.select(OptionKind::AllowAlways, None);
     })
     .await;
@@ -410,7 +418,7 @@ async fn c62_an_edit_outside_is_one_ask_for_everything() {
         assert!(reason.contains("edit doc.txt") && reason.contains("outside of the workspace"), "{reason}");
         assert_eq!(
             ask.ask.options[1].label,
-            "Allow for this session: edit doc.txt (a link to /tmp/outside/f); everything below /tmp/outside"
+            "Allow for this session: edit doc.txt (a link to /tmp/outside/f); everything below /tmp/outside (agent build)"
         );
         ask.select(OptionKind::AllowAlways, None);
     })

@@ -16,7 +16,9 @@ use crate::config::Config;
 use crate::ids::SessionId;
 use crate::image::{ImageError, Prompt};
 use crate::message::{ModelRef, TurnEnd};
+use crate::permission::Mode;
 use crate::ports::{BoxFuture, Connection};
+use crate::runner::Grants;
 
 pub(crate) use actor::Actor;
 pub(crate) use context::{Context, Parts};
@@ -42,6 +44,8 @@ pub struct Choices {
     pub model: Option<ModelRef>,
     /// Reference and display name.
     pub models: Vec<(ModelRef, String)>,
+    /// As chosen, whatever the system can enforce.
+    pub mode: Mode,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +56,8 @@ pub enum SessionError {
     UnknownModel(String),
     #[error("an image of the prompt cannot be sent: {0}")]
     Image(#[from] ImageError),
+    #[error("there is no permission mode {0}")]
+    UnknownMode(String),
     #[error("the session has more waiting requests than it takes; try again when some are answered")]
     Overloaded,
     #[error("the session is closed")]
@@ -83,6 +89,7 @@ pub(crate) enum Message {
 pub(crate) enum Choose {
     Agent(String),
     Model(ModelRef),
+    Mode(Mode),
 }
 
 impl SessionHandle {
@@ -150,6 +157,19 @@ impl SessionHandle {
             Some(model) => self.choose(Choose::Model(model)).await,
             None => Err(SessionError::UnknownModel(model.to_owned())),
         }
+    }
+
+    /// `mode` is the id of one. In force at once, for what is asked already too.
+    pub async fn choose_mode(&self, mode: &str) -> Result<Choices, SessionError> {
+        match mode.parse() {
+            Ok(mode) => self.choose(Choose::Mode(mode)).await,
+            Err(()) => Err(SessionError::UnknownMode(mode.to_owned())),
+        }
+    }
+
+    /// What the user has allowed for longer than once, as it holds in this session.
+    pub fn grants(&self) -> &Grants {
+        &self.context.grants
     }
 
     /// Where the session works.

@@ -10,6 +10,7 @@ use crate::engine::{Engine, EngineError, LoadSession};
 use crate::event::{SessionEvent, ToolCallState};
 use crate::ids::CallId;
 use crate::message::{Entry, Finish, PromptPart, ToolStatus, TurnEnd, Usage};
+use crate::permission::Mode;
 use crate::ports::{BoxFuture, Content, ModelError, ModelEvent, ModelMessage, ModelRequest, OptionKind};
 use crate::registry::Registry;
 use crate::run::WIND_DOWN;
@@ -460,8 +461,10 @@ async fn choices_are_checked_stored_and_in_force_from_the_next_step_on() {
     assert_eq!(session.choose_model("q").await, Err(SessionError::UnknownModel("q".to_owned())));
     assert_eq!(session.choose_agent("plan").await.unwrap().agent, "plan");
     let chosen = session.choose_model("q/n").await.unwrap().model;
-    let event = SessionEvent::Chosen { agent: "plan".to_owned(), model: chosen };
+    let event = SessionEvent::Chosen { agent: "plan".to_owned(), model: chosen, mode: Mode::Ask };
     assert!(world.client.events().contains(&event));
+    assert_eq!(session.choose_mode("free").await, Err(SessionError::UnknownMode("free".to_owned())));
+    assert_eq!(session.choose_mode("workspace").await.unwrap().mode, Mode::Workspace);
     reply.call("a", "echo", "{}");
     reply.finish(Finish::ToolCalls);
     let reply = model.next_request().await;
@@ -477,6 +480,7 @@ async fn choices_are_checked_stored_and_in_force_from_the_next_step_on() {
     let session = world.load(&engine, session.id(), config()).await.unwrap();
     assert_eq!(session.choices().agent, "plan");
     assert_eq!(session.choices().model.unwrap().to_string(), "q/n");
+    assert_eq!(session.choices().mode, Mode::Workspace);
 }
 
 #[tokio::test(start_paused = true)]

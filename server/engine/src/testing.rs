@@ -1,6 +1,7 @@
 //! For tests, here and in other crates: a model that the test plays, a client that records, and the other ports in memory. No part of the daemon uses it.
 
 mod client;
+mod grants;
 mod image;
 mod model;
 mod search;
@@ -11,6 +12,7 @@ mod trust;
 mod world;
 
 pub use client::{FakeClient, PendingAsk, Recorded};
+pub use grants::MemoryGrants;
 pub use image::{png, png_bytes};
 pub use model::{FakeModel, ModelPlayer, Reply, ScriptedModel};
 pub use search::FakeSearch;

@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::ids::{CallId, SessionId};
 use crate::message::{Todo, ToolStatus};
 use crate::overlay::Overlay;
-use crate::permission::{Origin, Rule, Verdict, agent_rules, base_rules};
+use crate::permission::{Mode, Origin, Rule, Verdict, agent_rules, base_rules};
 use crate::ports::{
     BoxFuture, CapturedOutput, CommandEnd, Connection, Diagnostics, DiagnosticsReport, DiagnosticsTarget, Files, Ports,
     SandboxSupport, Shell, ShellCommand, ShellError, ShellOutcome,
@@ -31,8 +31,8 @@ use crate::prompt::KnownInstructions;
 use crate::registry::Registry;
 use crate::runner::{Call, CallOutcome, Grants, Runner, RunnerDeps, Seen};
 use crate::testing::{
-    DiskFiles, FakeClient, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSearch, FakeSecrets, MemoryStore,
-    MemoryTrust,
+    DiskFiles, FakeClient, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSearch, FakeSecrets, MemoryGrants,
+    MemoryStore, MemoryTrust,
 };
 use crate::tool::{AnyTool, Facts, Todos, ToolError};
 use crate::view::View;
@@ -153,6 +153,8 @@ pub(crate) struct Bench {
     pub(crate) diagnostics: Arc<BenchDiagnostics>,
     pub(crate) todos: Arc<BenchTodos>,
     pub(crate) grants: Arc<Grants>,
+    pub(crate) kept: Arc<MemoryGrants>,
+    ids: Arc<FakeIds>,
     pub(crate) seen: Arc<Seen>,
     pub(crate) instructions: Arc<KnownInstructions>,
     pub(crate) cancel: CancellationToken,
@@ -166,6 +168,7 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn new() -> Self {
         let disk = Arc::new(MemoryDisk::new());
+        let kept = MemoryGrants::new();
         disk.put_folder(&path("/w"));
         let overlay = Arc::new(Overlay::new());
         let editor = Arc::new(BenchEditor::new(&overlay, &disk));
@@ -189,7 +192,9 @@ impl Bench {
             client: FakeClient::new(),
             diagnostics: Arc::default(),
             todos: Arc::default(),
-            grants: Arc::default(),
+            grants: Arc::new(Grants::new(kept.clone(), path("/w"), Mode::default())),
+            kept,
+            ids: Arc::default(),
             seen: Arc::default(),
             instructions: Arc::default(),
             cancel: CancellationToken::new(),
@@ -224,6 +229,19 @@ impl Bench {
 
     pub(crate) fn tool(mut self, tool: Arc<dyn AnyTool>) -> Self {
         self.tools.push(tool);
+        self
+    }
+
+    /// A session of another window, or of another daemon, with the same kept grants.
+    pub(crate) fn of_another_window(mut self, first: &Self) -> Self {
+        self.kept = Arc::clone(&first.kept);
+        self.grants = Arc::new(Grants::new(self.kept.clone(), path("/w"), Mode::default()));
+        self
+    }
+
+    /// A session of another project.
+    pub(crate) fn of_project(mut self, root: &str) -> Self {
+        self.grants = Arc::new(Grants::new(self.kept.clone(), path(root), Mode::default()));
         self
     }
 
@@ -306,8 +324,9 @@ impl Bench {
                 environment: FakeEnvironment::new([]),
                 secrets: Arc::new(FakeSecrets(BTreeMap::new())),
                 trust: MemoryTrust::new(),
+                grants: self.kept.clone(),
                 clock: Arc::new(FakeClock::default()),
-                ids: Arc::new(FakeIds::default()),
+                ids: self.ids.clone(),
             },
             config: Arc::new(self.config.clone()),
             agent: Arc::new(agent),

@@ -170,6 +170,63 @@ pub struct FilesChangedResult {
     pub conflicts: Vec<String>,
 }
 
+/// Client to daemon: what the user has allowed for longer than once, as it holds in a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantsParams {
+    pub session_id: String,
+    /// Ids of grants to take back first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revoke: Vec<String>,
+}
+
+/// All that hold in the session now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantsResult {
+    /// The session's own first, then those that are kept, in the order in which they were given.
+    pub grants: Vec<GrantView>,
+    /// How many of the named ones were taken back; the others were not there.
+    pub revoked: usize,
+    /// For the user: why nothing that was kept holds, where that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// One grant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantView {
+    /// Opaque.
+    pub id: String,
+    pub scope: GrantScopeView,
+    /// The real path of the project's root, of a grant of a project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The agent for which it holds; absent: every agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// As rules name it, e.g. `bash` or `edit`.
+    pub permission: String,
+    /// All that it covers, in words for the user.
+    pub text: String,
+    /// When it was given, in milliseconds since 1970 (UTC); absent of a grant of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<i64>,
+}
+
+/// Where a grant holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantScopeView {
+    /// In this session, until it ends.
+    Session,
+    /// In every session of this project.
+    Project,
+    /// In every session of the user.
+    User,
+}
+
 /// `outcome._meta.copydesk` of a rejecting answer to `session/request_permission`: what the user wants instead.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]

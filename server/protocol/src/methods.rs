@@ -5,14 +5,15 @@ use agent_client_protocol_schema::v1 as acp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::additions::{
-    DiagnosticsParams, DiagnosticsResult, FilesChangedParams, FilesChangedResult, SaveParams, SaveResult,
-    TrustChangedParams,
+    DiagnosticsParams, DiagnosticsResult, FilesChangedParams, FilesChangedResult, GrantsParams, GrantsResult,
+    SaveParams, SaveResult, TrustChangedParams,
 };
 
 pub const DIAGNOSTICS: &str = "_copydesk/diagnostics";
 pub const SAVE: &str = "_copydesk/save";
 pub const FILES_CHANGED: &str = "_copydesk/files_changed";
 pub const TRUST_CHANGED: &str = "_copydesk/trust_changed";
+pub const GRANTS: &str = "_copydesk/grants";
 
 pub const METHODS: &[Method] = &[
     Method {
@@ -46,6 +47,14 @@ pub const METHODS: &[Method] = &[
         gate: Gate::Trust,
         stability: Stability::Stable,
         doc: "The user trusts the workspace now, or does not any more; in force from the next turn on.",
+    },
+    Method {
+        name: GRANTS,
+        from: Side::Client,
+        kind: Kind::Request { params: ours::<GrantsParams>(), result: ours::<GrantsResult>() },
+        gate: Gate::Acp,
+        stability: Stability::Stable,
+        doc: "What the user has allowed for longer than once, as it holds in a session; takes back what is named.",
     },
     Method {
         name: acp::AGENT_METHOD_NAMES.session_new,

@@ -48,7 +48,10 @@ fn every_addition_has_our_prefix_and_every_other_method_is_of_acp() {
         assert_eq!(ours, method.name.starts_with("_copydesk/"), "{}", method.name);
     }
     let names: Vec<&str> = methods::additions().collect();
-    assert_eq!(names, [methods::DIAGNOSTICS, methods::SAVE, methods::FILES_CHANGED, methods::TRUST_CHANGED]);
+    assert_eq!(
+        names,
+        [methods::DIAGNOSTICS, methods::SAVE, methods::FILES_CHANGED, methods::TRUST_CHANGED, methods::GRANTS]
+    );
 }
 
 #[test]

@@ -102,7 +102,7 @@ async fn r4_1_a_turn_with_an_asked_edit_has_kinds_locations_diffs_plan_and_choic
     let opened = client.request("session/new", new).await.unwrap();
     assert_eq!(opened["modes"]["currentModeId"], "build");
     let options: Vec<_> = opened["configOptions"].as_array().unwrap().iter().map(|option| &option["id"]).collect();
-    assert_eq!(options, ["mode", "model"]);
+    assert_eq!(options, ["mode", "model", "permission"]);
     let session = opened["sessionId"].as_str().unwrap().to_owned();
 
     let prompt = client.prompt(&session, "go");

@@ -200,7 +200,7 @@ async fn r16_3_asks_by_message_are_answered_in_any_order_and_null_is_no_consent(
     let offered = actions(&editor, &document, 3, no_problems()).await;
     assert!(!workspace.join("one.txt").exists());
     let asks: Vec<_> = titles(&offered).into_iter().filter(|title| title.starts_with("Copydesk: ")).collect();
-    assert_eq!(asks.len(), 3, "{asks:?}");
+    assert_eq!(asks.len(), 4, "{asks:?}");
     act(&editor, &offered, "Copydesk: allow once").await;
     turn_ended(&editor).await;
     assert!(workspace.join("one.txt").exists() && workspace.join("two.txt").exists());

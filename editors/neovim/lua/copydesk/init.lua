@@ -67,10 +67,15 @@ function M.answer()
   require('copydesk.ask').answer()
 end
 
----@param kind 'mode'|'model'
+---@param kind copydesk.Kind
 ---@param value? string
 function M.choose(kind, value)
   require('copydesk.session').choose(kind, value)
+end
+
+--- Lists what was allowed for longer than once, to take it back.
+function M.permissions()
+  require('copydesk.permissions').open()
 end
 
 --- Ends the daemon and starts it again.

@@ -44,6 +44,9 @@ local endings = {
   refusal = 'ended: the model refused to answer',
 }
 
+--- For messages.
+local names = { mode = 'mode', model = 'model', permission = 'permission mode' }
+
 local function forget()
   if state.id then
     state.left[state.id] = true
@@ -232,7 +235,7 @@ function M.daemon_ended(reason)
   M.changed()
 end
 
----@param kind 'mode'|'model'
+---@param kind copydesk.Kind
 ---@return table? option ACP's config option.
 local function config_option(kind)
   for _, option in ipairs(state.options) do
@@ -242,11 +245,13 @@ local function config_option(kind)
   end
 end
 
+---@alias copydesk.Kind 'mode'|'model'|'permission'
+
 ---@class copydesk.Choice
 ---@field value string
 ---@field name string
 
----@param kind 'mode'|'model'
+---@param kind copydesk.Kind
 ---@return copydesk.Choice[] choices
 ---@return string? current
 local function choices(kind)
@@ -270,7 +275,7 @@ local function choices(kind)
 end
 
 --- The value in force.
----@param kind 'mode'|'model'
+---@param kind copydesk.Kind
 ---@return string?
 function M.chosen(kind)
   local _, current = choices(kind)
@@ -278,7 +283,7 @@ function M.chosen(kind)
 end
 
 --- For the command line: the values that begin so.
----@param kind 'mode'|'model'
+---@param kind copydesk.Kind
 ---@param lead string
 ---@return string[]
 function M.complete(kind, lead)
@@ -291,7 +296,7 @@ function M.complete(kind, lead)
   return found
 end
 
----@param kind 'mode'|'model'
+---@param kind copydesk.Kind
 ---@param value string
 local function choose(kind, value)
   local option = config_option(kind)
@@ -300,7 +305,7 @@ local function choose(kind, value)
     or { sessionId = state.id, modeId = value }
   client.request(method, params, function(err, result)
     if err then
-      log.tell(('the %s was not changed: %s'):format(kind, err.message), vim.log.levels.ERROR)
+      log.tell(('the %s was not changed: %s'):format(names[kind], err.message), vim.log.levels.ERROR)
       return
     end
     if option then
@@ -312,8 +317,8 @@ local function choose(kind, value)
   end)
 end
 
---- Sets the mode or the model; without a value the user picks one.
----@param kind 'mode'|'model'
+--- Sets the mode, the model or the mode of permission; without a value the user picks one.
+---@param kind copydesk.Kind
 ---@param value? string
 function M.choose(kind, value)
   M.ensure(function(_, problem)
@@ -330,11 +335,11 @@ function M.choose(kind, value)
       return
     end
     if #found == 0 then
-      log.tell(('the daemon offers no %s to choose'):format(kind), vim.log.levels.WARN)
+      log.tell(('the daemon offers no %s to choose'):format(names[kind]), vim.log.levels.WARN)
       return
     end
     vim.ui.select(found, {
-      prompt = ('Copydesk %s'):format(kind),
+      prompt = ('Copydesk %s'):format(names[kind]),
       kind = 'copydesk_' .. kind,
       format_item = function(choice)
         return (choice.value == current and '* ' or '  ') .. choice.name

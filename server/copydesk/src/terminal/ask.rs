@@ -119,6 +119,7 @@ fn key(kind: OptionKind) -> &'static str {
     match kind {
         OptionKind::AllowOnce => "a",
         OptionKind::AllowAlways => "A",
+        OptionKind::AllowInProject => "p",
         OptionKind::RejectOnce => "r",
         OptionKind::RejectAlways => "R",
     }

@@ -15,7 +15,7 @@ use super::trust::TrustReport;
 use super::{Config, Problem};
 use crate::agent::{self, Agent, AgentMode};
 use crate::message::ModelRef;
-use crate::permission::{Guards, Rule, spill_rule};
+use crate::permission::{Guards, Mode, Rule, spill_rule};
 use crate::ports::{Capability, Secrets};
 use crate::tool::Facts;
 
@@ -54,6 +54,7 @@ pub(super) fn assemble(
         models: found.models,
         key_variables: found.key_variables,
         instructions: all.instructions,
+        permission_mode: permission_mode(&user, &project, &trees.project, &mut problems),
         log_level: user.log_level.map(log_level),
         guards,
         continue_on_reject: all.experimental.continue_loop_on_deny.unwrap_or(false),
@@ -166,6 +167,19 @@ fn configure(agent: &mut Agent, raw: &RawAgent) {
     agent.temperature = raw.temperature.map(|number| number.0);
     agent.top_p = raw.top_p.map(|number| number.0);
     agent.steps = raw.steps.map(|steps| u32::try_from(steps.0).unwrap_or(u32::MAX));
+}
+
+/// A project's word counts where it is the stricter.
+fn permission_mode(user: &RawConfig, project: &RawConfig, tree: &Node, problems: &mut Vec<Problem>) -> Mode {
+    let users = user.permission_mode.unwrap_or_default();
+    let Some(wanted) = project.permission_mode else { return users };
+    if wanted > users {
+        let key = "permission_mode";
+        let place = &tree.get(key).unwrap_or(tree).place;
+        let text = "left out, since this is a project's configuration and it would allow more than your own does; choose the mode yourself if you want it";
+        problems.push(place.problem(key.to_owned(), text));
+    }
+    users.min(wanted)
 }
 
 fn log_level(raw: RawLogLevel) -> Level {

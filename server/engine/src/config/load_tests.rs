@@ -9,11 +9,11 @@ use serde_json::{Value as Json, json};
 use super::*;
 use crate::confinement::SandboxSettings;
 use crate::cost::{Prices, Rates};
-use crate::permission::{Guards, Verdict, decide, is_hidden};
+use crate::permission::{Guards, Mode, Verdict, decide, is_hidden};
 use crate::ports::{LanguageServer, LanguageServers, WireProtocol};
 use crate::testing::{
-    DiskFiles, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSearch, FakeSecrets, FakeShell, MemoryStore,
-    MemoryTrust,
+    DiskFiles, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSearch, FakeSecrets, FakeShell, MemoryGrants,
+    MemoryStore, MemoryTrust,
 };
 
 const GLOBAL: &str = "/home/user/.config/copydesk/copydesk.jsonc";
@@ -63,6 +63,7 @@ fn load_edited<const N: usize>(
         store: MemoryStore::new(),
         model: FakeModel::new().0,
         environment: FakeEnvironment::new(vars),
+        grants: MemoryGrants::new(),
         secrets: Arc::new(FakeSecrets(keys.map(|(id, key)| (id.to_owned(), key.to_owned())).into())),
         trust: MemoryTrust::new(),
         clock: Arc::new(FakeClock::default()),
@@ -976,4 +977,52 @@ fn r19_1_the_sandbox_is_the_users_and_a_project_only_tightens_it() {
     check_problems(&both, &[]);
     assert_eq!((both.sandbox.enabled, both.sandbox.network), (true, false));
     assert_eq!(both.sandbox.unreadable, [path("/code/app/sub/keys")]);
+}
+
+#[test]
+fn r9_3_the_permission_mode_is_the_users_word_and_a_project_only_tightens_it() {
+    let mode = |user: &str, project: &str| {
+        let config = load_files(&[(GLOBAL, user), (PROJECT, project)]);
+        (config.permission_mode, config.problems.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let said = |mode: &str| format!(r#"{{"permission_mode": "{mode}"}}"#);
+    assert_eq!(mode("{}", "{}"), (Mode::Ask, Vec::new()));
+    assert_eq!(mode(&said("auto"), "{}"), (Mode::Auto, Vec::new()));
+    assert_eq!(mode(&said("auto"), &said("workspace")), (Mode::Workspace, Vec::new()));
+    assert_eq!(mode(&said("workspace"), &said("ask")), (Mode::Ask, Vec::new()));
+    let (wider, problems) = mode(&said("workspace"), &said("auto"));
+    assert_eq!(wider, Mode::Workspace);
+    assert!(problems[0].starts_with("/code/app/copydesk.jsonc:1: permission_mode: left out"), "{problems:?}");
+    assert_eq!(mode("{}", &said("auto")).0, Mode::Ask);
+    let (wrong, problems) = mode(&said("free"), "{}");
+    assert_eq!(wrong, Mode::Ask);
+    assert!(problems[0].contains("permission_mode: expected"), "{problems:?}");
+}
+
+#[test]
+fn a_permission_of_a_variable_is_merged_on_top_and_keys_keep_their_place() {
+    let file = r#"{"permission": {"bash": {"*": "ask", "git *": "allow"}, "mymcp_*": "deny", "edit": "allow"}}"#;
+    let variable = r#"{"bash": {"npm *": "allow", "*": "deny"}, "mymcp_search": "allow"}"#;
+    let config = load_with(&[(GLOBAL, file)], [("OPENCODE_PERMISSION", variable)]);
+    let rules: Vec<String> = config.agents["build"]
+        .rules
+        .iter()
+        .filter(|rule| rule.origin.is_users())
+        .map(|rule| format!("{} {} {}", rule.permission, rule.pattern, rule.verdict))
+        .collect();
+    let expected = [
+        "bash * deny",
+        "bash git * allow",
+        "bash npm * allow",
+        "mymcp_* * deny",
+        "edit * allow",
+        "mymcp_search * allow",
+    ];
+    assert_eq!(rules, expected);
+    check_verdict(&config, "build", "bash", "ls", Verdict::Deny);
+    check_verdict(&config, "build", "bash", "git push", Verdict::Allow);
+    check_verdict(&config, "build", "mymcp_search", "x", Verdict::Allow);
+    check_verdict(&config, "build", "mymcp_write", "x", Verdict::Deny);
+    let rules = &config.agents["build"].rules;
+    assert!(is_hidden("mymcp_write", rules) && !is_hidden("mymcp_search", rules) && !is_hidden("bash", rules));
 }

@@ -16,7 +16,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use crate::message::ModelRef;
-use crate::permission::Verdict;
+use crate::permission::{Mode, Verdict};
 
 use self::guards::RawGuards;
 use self::lsp::RawLsp;
@@ -62,6 +62,8 @@ pub(super) struct RawConfig {
     pub(super) _tools: BTreeMap<String, bool>,
     /// What holds whatever rules and answers say; each can be switched off by its name. Taken from your own files alone.
     pub(super) guards: RawGuards,
+    /// How much runs without a question where no rule of yours speaks; `ask` if not set. Taken from your own files; a project only makes it stricter.
+    pub(super) permission_mode: Option<Mode>,
     /// Providers of models, by id.
     pub(super) provider: BTreeMap<String, RawProvider>,
     /// Providers that are never used.

@@ -117,7 +117,7 @@ fn leaves_of<'a>(path: Vec<String>, node: &'a Node, leaves: &mut Vec<(Vec<String
 }
 
 fn is_permission(path: &[&str]) -> bool {
-    matches!(path, ["permission", ..] | ["agent", _, "permission", ..])
+    matches!(path, ["permission", ..] | ["permission_mode"] | ["agent", _, "permission", ..])
 }
 
 fn shown(path: &[&str], node: &Node) -> String {

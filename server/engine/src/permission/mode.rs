@@ -32,6 +32,15 @@ impl Mode {
         }
     }
 
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "Ask",
+            Self::Workspace => "Workspace",
+            Self::Auto => "Auto",
+        }
+    }
+
     /// For people: what is free in it.
     pub fn description(self) -> &'static str {
         match self {

@@ -173,6 +173,11 @@ impl Decision {
         self.verdict == Verdict::Ask && matches!(by, Some(Origin::Guard { guard }) if !guard.yields_to_names())
     }
 
+    /// Of equal ones the first.
+    pub(crate) fn or_stricter(self, next: Self) -> Self {
+        if next.strictness() > self.strictness() { next } else { self }
+    }
+
     /// Of two allows the built-in one is the stricter, so that `is_allowed_by_user` speaks of all patterns.
     fn strictness(&self) -> (Verdict, bool) {
         (self.verdict, !self.rule.as_ref().is_some_and(|rule| rule.origin.is_users()))
@@ -186,7 +191,7 @@ pub fn decide(permission: &str, patterns: &[String], rules: &[Rule], grants: &[R
     patterns
         .iter()
         .map(|pattern| decide_one(permission, pattern, rules, grants))
-        .reduce(|strictest, next| if next.strictness() > strictest.strictness() { next } else { strictest })
+        .reduce(Decision::or_stricter)
         .unwrap_or(Decision { verdict: Verdict::Ask, rule: None })
 }
 
@@ -262,13 +267,19 @@ impl RulesFor {
 
     /// With the rule that decides; without any rule it asks.
     pub fn decide(&self, value: &str) -> (Verdict, Option<&Rule>) {
-        let last = |layer: Layer| {
-            let (_, of_layer) = self.layers.iter().find(|(of, _)| *of == layer)?;
-            let value = layer.sees(value);
-            of_layer.iter().rev().find(|(pattern, _)| pattern.matches(&value)).map(|(_, rule)| rule)
-        };
-        let rule = decisive(last, None);
+        let rule = decisive(|layer| self.last(layer, value), None);
         (verdict_of(rule), rule)
+    }
+
+    /// With the rules that grants make for this very value.
+    pub fn decide_granted(&self, value: &str, granted: &[Rule]) -> Verdict {
+        verdict_of(decisive(|layer| self.last(layer, value), granted.last()))
+    }
+
+    fn last(&self, layer: Layer, value: &str) -> Option<&Rule> {
+        let (_, of_layer) = self.layers.iter().find(|(of, _)| *of == layer)?;
+        let value = layer.sees(value);
+        of_layer.iter().rev().find(|(pattern, _)| pattern.matches(&value)).map(|(_, rule)| rule)
     }
 }
 

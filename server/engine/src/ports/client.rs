@@ -103,7 +103,10 @@ pub struct AskOption {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionKind {
     AllowOnce,
+    /// For the rest of the session.
     AllowAlways,
+    /// In every session of the project, until it is revoked.
+    AllowInProject,
     RejectOnce,
     /// Remembered.
     RejectAlways,

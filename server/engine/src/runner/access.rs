@@ -5,11 +5,10 @@ use copydesk_workspace::path::{AbsPath, DocKey};
 
 use super::RunnerDeps;
 use super::command::{self, Part, Reach, Simple};
-use super::grants::Grant;
 use super::search::granted_root;
 use crate::confinement::is_in_force;
 use crate::escape::escaped_line;
-use crate::permission::{Rule, is_sensitive, path_pattern};
+use crate::permission::{Agents, Cover, Grant, Rule, is_sensitive, path_pattern};
 use crate::search::GrantedRoot;
 use crate::tool::{Access, Facts};
 use crate::view::{Granted, Scope};
@@ -80,29 +79,31 @@ pub(super) struct Resolved {
 }
 
 impl Need {
-    pub(super) fn grants(&self) -> Vec<Grant> {
-        let permission = &self.permission;
+    /// What "always" covers, for one agent.
+    pub(super) fn grants(&self, agent: &str) -> Vec<Grant> {
+        let grant = |permission: &str, cover| {
+            let agents = Agents::Only(agent.to_owned());
+            Grant { agents, permission: permission.to_owned(), cover }
+        };
+        let own = |cover| vec![grant(&self.permission, cover)];
         match &self.subject {
-            Subject::Folder(folder) => vec![Grant::Under { permission: permission.clone(), folder: folder.clone() }],
-            Subject::Search => vec![Grant::All { permission: permission.clone() }],
+            Subject::Folder(folder) => own(Cover::Under(folder.clone())),
+            Subject::Search => own(Cover::All),
             Subject::Command(simple) if simple.prefix.is_some() => {
-                let prefix = simple.prefix.iter();
-                prefix.map(|prefix| Grant::Prefix { permission: permission.clone(), command: prefix.clone() }).collect()
+                simple.prefix.iter().map(|prefix| grant(&self.permission, Cover::Prefix(prefix.clone()))).collect()
             }
             Subject::Unclear { .. } | Subject::Anywhere { .. } => {
                 let whole = self.part.iter().map(|part| part.line.whole());
-                whole.map(|(permission, value)| Grant::Exact { permission: permission.to_owned(), value }).collect()
+                whole.map(|(permission, value)| grant(permission, Cover::Exact(value))).collect()
             }
             Subject::Read
             | Subject::Edit { .. }
             | Subject::Written { .. }
             | Subject::Command(_)
             | Subject::Unconfined
-            | Subject::Session => self
-                .values
-                .iter()
-                .map(|value| Grant::Exact { permission: permission.clone(), value: value.clone() })
-                .collect(),
+            | Subject::Session => {
+                self.values.iter().map(|value| grant(&self.permission, Cover::Exact(value.clone()))).collect()
+            }
         }
     }
 }

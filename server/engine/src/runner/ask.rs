@@ -10,7 +10,9 @@ use super::RunnerDeps;
 use super::access::Need;
 use super::decide::{Decided, decide};
 use super::preview;
+use crate::event::Severity;
 use crate::ids::{AskId, CallId};
+use crate::permission::Grant;
 use crate::ports::{Ask, AskOption, AskOutcome, BoxFuture, OptionKind, Preview};
 
 type Answer = Shared<BoxFuture<'static, AskOutcome>>;
@@ -30,11 +32,17 @@ struct Waiting {
     options: Arc<Options>,
 }
 
+/// Ids of the options that were offered.
 struct Options {
     once: String,
     /// Where all that is asked can be allowed for good.
-    always: Option<String>,
+    lasting: Option<Lasting>,
     reject: String,
+}
+
+struct Lasting {
+    session: String,
+    project: String,
 }
 
 /// What is asked, and for which call.
@@ -63,19 +71,28 @@ impl Asks {
     /// Resolves early where an answer to another ask allows this one too. Dropping it withdraws the ask, unless an identical one waits for it.
     pub(super) async fn ask(&self, deps: &RunnerDeps, question: Question<'_>) -> Reply {
         let needs: Vec<Need> = question.needs.iter().map(|(need, _)| need.clone()).collect();
-        let mut grants = deps.grants.watch();
+        let (mut grants, mut kept) = (deps.grants.watch(), deps.grants.watch_kept());
         let (answer, options) = self.join(deps, question, &needs);
         let granted = async {
-            while grants.changed().await.is_ok() {
+            loop {
+                let moved = tokio::select! {
+                    moved = grants.changed() => moved,
+                    moved = kept.changed() => {
+                        deps.look_at_grants().await;
+                        moved
+                    }
+                };
+                if moved.is_err() {
+                    return std::future::pending().await;
+                }
                 if needs.iter().all(|need| decide(deps, need) == Decided::Allowed) {
                     return;
                 }
             }
-            std::future::pending().await
         };
         tokio::select! {
             biased;
-            outcome = answer => options.reply(outcome, deps, &needs),
+            outcome = answer => options.reply(outcome, deps, &needs).await,
             () = granted => Reply::Allowed,
         }
     }
@@ -105,36 +122,61 @@ impl Asks {
 }
 
 impl Options {
-    fn reply(&self, outcome: AskOutcome, deps: &RunnerDeps, needs: &[Need]) -> Reply {
-        match outcome {
-            AskOutcome::Cancelled => Reply::Cancelled,
-            AskOutcome::Undeliverable { reason } => Reply::Undeliverable(reason),
-            AskOutcome::Selected { option, .. } if option == self.once => Reply::Allowed,
-            AskOutcome::Selected { option, .. } if Some(&option) == self.always.as_ref() => {
-                deps.grants.add(needs.iter().flat_map(Need::grants));
-                Reply::Allowed
-            }
-            AskOutcome::Selected { option, message } if option == self.reject => match message {
+    async fn reply(&self, outcome: AskOutcome, deps: &RunnerDeps, needs: &[Need]) -> Reply {
+        let (option, message) = match outcome {
+            AskOutcome::Cancelled => return Reply::Cancelled,
+            AskOutcome::Undeliverable { reason } => return Reply::Undeliverable(reason),
+            AskOutcome::Selected { option, message } => (option, message),
+        };
+        match &self.lasting {
+            _ if option == self.once => Reply::Allowed,
+            _ if option == self.reject => match message {
                 Some(message) if !message.trim().is_empty() => Reply::RejectedWith(message),
                 Some(_) | None => Reply::Rejected,
             },
-            AskOutcome::Selected { .. } => Reply::Unknown,
+            Some(lasting) if option == lasting.session => {
+                deps.grants.add(&*deps.ports.ids, granted(deps, needs));
+                Reply::Allowed
+            }
+            Some(lasting) if option == lasting.project => {
+                keep(deps, granted(deps, needs)).await;
+                Reply::Allowed
+            }
+            Some(_) | None => Reply::Unknown,
         }
     }
 }
 
+fn granted(deps: &RunnerDeps, needs: &[Need]) -> Vec<Grant> {
+    needs.iter().flat_map(|need| need.grants(&deps.agent.name)).collect()
+}
+
+/// What cannot be kept holds for the session, which is part of what the user said.
+async fn keep(deps: &RunnerDeps, grants: Vec<Grant>) {
+    let (ids, now) = (&*deps.ports.ids, deps.ports.clock.now());
+    if let Err(error) = deps.grants.keep(ids, now, grants.clone()).await {
+        deps.grants.add(ids, grants);
+        deps.notify(Severity::Warning, format!("What you allowed holds for this session alone: {error}")).await;
+    }
+}
+
+/// A grant for everything that the user does is not offered: the list would be longer than one can oversee, for what is rarely meant.
+/// `copydesk permissions allow` gives it.
 fn compose(deps: &RunnerDeps, question: Question<'_>) -> (Ask, Options) {
     let ids = &*deps.ports.ids;
     let always: Option<Vec<&str>> = question.needs.iter().map(|(need, _)| need.always.as_deref()).collect();
     let (once, reject) = (ids.next("opt"), ids.next("opt"));
-    let options = Options { once, always: always.is_some().then(|| ids.next("opt")), reject };
+    let lasting = always.is_some().then(|| Lasting { session: ids.next("opt"), project: ids.next("opt") });
     let option = |id: &String, label: String, kind| AskOption { id: id.clone(), label, kind };
     let warning = preview::warning(&question.preview);
     let reasons = question.needs.iter().map(|(_, reason)| reason.as_str()).chain(warning.as_deref()).collect();
-    let session = |id: &String| {
-        let label = format!("Allow for this session: {}", distinct(always.unwrap_or_default()));
-        option(id, label, OptionKind::AllowAlways)
-    };
+    let mut offered = vec![option(&once, "Allow once".to_owned(), OptionKind::AllowOnce)];
+    if let (Some(lasting), Some(always)) = (&lasting, always) {
+        let what = format!("{} (agent {})", distinct(always), deps.agent.name);
+        offered.push(option(&lasting.session, format!("Allow for this session: {what}"), OptionKind::AllowAlways));
+        offered.push(option(&lasting.project, format!("Allow in this project: {what}"), OptionKind::AllowInProject));
+    }
+    offered.push(option(&reject, "Reject".to_owned(), OptionKind::RejectOnce));
     let ask = Ask {
         id: AskId::next(ids),
         call: question.call.clone(),
@@ -142,16 +184,9 @@ fn compose(deps: &RunnerDeps, question: Question<'_>) -> (Ask, Options) {
         reason: distinct(reasons),
         input: question.input.clone(),
         preview: question.preview,
-        options: [
-            Some(option(&options.once, "Allow once".to_owned(), OptionKind::AllowOnce)),
-            options.always.as_ref().map(session),
-            Some(option(&options.reject, "Reject".to_owned(), OptionKind::RejectOnce)),
-        ]
-        .into_iter()
-        .flatten()
-        .collect(),
+        options: offered,
     };
-    (ask, options)
+    (ask, Options { once, lasting, reject })
 }
 
 /// Each once, in their order.

@@ -449,7 +449,7 @@ async fn r9_4_a_denial_tells_the_model_part_and_rule() {
 async fn always_offers_the_command_with_other_arguments_and_holds_inside_longer_texts() {
     let bench = Bench::new();
     let ask = ask_of(&bench, "git log -3 && npm run build").await;
-    assert_eq!(labels(&ask)[1], "Allow for this session: git log *; npm run build *");
+    assert_eq!(labels(&ask)[1], "Allow for this session: git log *; npm run build * (agent build)");
     bench.client.answer_all(OptionKind::AllowAlways);
     bench.done("bash", json!({"command": "git log -3"})).await;
     check(&bench, Allow, &["git log -p", "git log | git log", "A=1 git log"]).await;

@@ -16,8 +16,25 @@ pub(super) enum Decided {
     Denied(String),
 }
 
+/// The rules that grants make for one value of a permission.
+type Granted<'a> = dyn Fn(&str, &str) -> Vec<Rule> + 'a;
+
 pub(super) fn decide(deps: &RunnerDeps, need: &Need) -> Decided {
-    let decision = by_rules(deps, need);
+    decide_with(deps, need, &|permission, value| deps.grants.rules_for(&deps.agent.name, permission, value))
+}
+
+/// Whether an answer for good would be one: what a guard asks is asked every time.
+pub(super) fn can_be_granted(deps: &RunnerDeps, need: &Need) -> bool {
+    let agent = &deps.agent.name;
+    let grants = need.grants(agent);
+    let granted = |permission: &str, value: &str| {
+        grants.iter().filter_map(|grant| grant.rule_for(agent, permission, value)).collect()
+    };
+    decide_with(deps, need, &granted) == Decided::Allowed
+}
+
+fn decide_with(deps: &RunnerDeps, need: &Need, granted: &Granted<'_>) -> Decided {
+    let decision = by_rules(deps, need, granted);
     let what = &need.what;
     let asked_by = match (decision.verdict, &decision.rule) {
         (Verdict::Deny, Some(rule)) => return Decided::Denied(format!("{what}: denied by rule {rule}")),
@@ -27,23 +44,28 @@ pub(super) fn decide(deps: &RunnerDeps, need: &Need) -> Decided {
         (Verdict::Allow, _) => reservation(deps, need, &decision),
     };
     match asked_by {
-        Some(reason) if decision.is_asked_by_guard() || !is_allowed_as_text(deps, need) => {
+        Some(reason) if decision.is_asked_by_guard() || !is_allowed_as_text(deps, need, granted) => {
             Decided::Asked(format!("{what}: {reason}"))
         }
         Some(_) | None => Decided::Allowed,
     }
 }
 
-fn by_rules(deps: &RunnerDeps, need: &Need) -> Decision {
+fn by_rules(deps: &RunnerDeps, need: &Need, granted: &Granted<'_>) -> Decision {
     let rules = &deps.agent.rules;
-    let granted = || -> Vec<Rule> {
-        need.values.iter().flat_map(|value| deps.grants.rules_for(&need.permission, value)).collect()
-    };
     let with_aliases = |rules: &[Rule], speaks: &dyn Fn(&&Rule) -> bool| {
         let of_alias: Vec<Rule> = rules.iter().filter(speaks).cloned().collect();
-        let grants = granted();
-        let decision = permission::decide(&need.permission, &need.values, rules, &grants);
-        strictest(decision, by_aliases(need, &of_alias, !grants.is_empty()))
+        let mut is_granted = false;
+        let mut decision: Option<Decision> = None;
+        for value in &need.values {
+            // Each with its own grants: as a pattern, that of one value could match another.
+            let grants = granted(&need.permission, value);
+            is_granted |= !grants.is_empty();
+            let next = permission::decide(&need.permission, std::slice::from_ref(value), rules, &grants);
+            decision = Some(decision.map_or(next.clone(), |strictest| strictest.or_stricter(next)));
+        }
+        let decision = decision.unwrap_or(Decision { verdict: Verdict::Ask, rule: None });
+        strictest(decision, by_aliases(need, &of_alias, is_granted))
     };
     match &need.subject {
         // Patterns that are not absolute are relative, and meant for the relative names.
@@ -56,7 +78,7 @@ fn by_rules(deps: &RunnerDeps, need: &Need) -> Decision {
         }
         Subject::Folder(_) | Subject::Unconfined | Subject::Search | Subject::Session => with_aliases(rules, &|_| true),
         Subject::Anywhere { .. } => permission::at_worst(&need.permission, rules),
-        Subject::Unclear { guards } => unclear(deps, need, guards),
+        Subject::Unclear { guards } => unclear(deps, need, guards, granted),
     }
 }
 
@@ -85,7 +107,7 @@ fn strictest(decision: Decision, other: Option<Decision>) -> Decision {
 }
 
 /// Only who allows every command, with none excepted, allows what is not understood: it could be any of them.
-fn unclear(deps: &RunnerDeps, need: &Need, guards: &[Rule]) -> Decision {
+fn unclear(deps: &RunnerDeps, need: &Need, guards: &[Rule], granted: &Granted<'_>) -> Decision {
     let rules = &deps.agent.rules;
     let names = [need.values.as_slice(), &need.aliases].concat();
     let denied = permission::decide(&need.permission, &names, rules, &[]);
@@ -97,8 +119,7 @@ fn unclear(deps: &RunnerDeps, need: &Need, guards: &[Rule]) -> Decision {
     }
     let worst = permission::at_worst(&need.permission, rules);
     // Which value it is makes no difference to an answer for all of them, and no other covers this one.
-    let granted = deps.grants.rules_for(&need.permission, "").into_iter().next();
-    match granted {
+    match granted(&need.permission, "").into_iter().next() {
         Some(grant) if worst.verdict != Verdict::Deny => Decision { verdict: Verdict::Allow, rule: Some(grant) },
         _ => worst,
     }
@@ -106,20 +127,15 @@ fn unclear(deps: &RunnerDeps, need: &Need, guards: &[Rule]) -> Decision {
 
 /// Whether the user has allowed the whole command line as it stands, by an answer or by a rule without wildcards: what its parts would be asked for was
 /// then answered too.
-fn is_allowed_as_text(deps: &RunnerDeps, need: &Need) -> bool {
+fn is_allowed_as_text(deps: &RunnerDeps, need: &Need, granted: &Granted<'_>) -> bool {
     let Some(part) = &need.part else { return false };
     let Line { text, .. } = &*part.line;
     let (permission, value) = part.line.whole();
-    let has_answered = !deps.grants.rules_for(permission, &value).is_empty();
+    let has_answered = !granted(permission, &value).is_empty();
     let text = text.trim();
     let decision = permission::decide("bash", &[text.to_owned()], &deps.agent.rules, &[]);
     let is_exact = |rule: &Rule| rule.pattern == text && !rule.pattern.contains(['*', '?']);
     has_answered || decision.is_allowed_by_user() && decision.rule.as_ref().is_some_and(is_exact)
-}
-
-/// Whether it is asked each time, whatever the answer was.
-pub(super) fn is_always_asked(deps: &RunnerDeps, need: &Need) -> bool {
-    by_rules(deps, need).is_asked_by_guard()
 }
 
 pub(super) fn is_absolute(pattern: &str) -> bool {
@@ -139,7 +155,10 @@ fn reservation(deps: &RunnerDeps, need: &Need, decision: &Decision) -> Option<St
             let editor = &deps.connection.editor;
             let is_shown = editor.edits_are_free() && deps.connection.overlay.get(key).is_some();
             let is_free = is_shown || *is_plain && deps.mode() >= Mode::Workspace;
-            (is_free, "edits that the editor cannot show and take back are asked unless a rule of yours allows them")
+            (
+                is_free,
+                "edits that the editor cannot show and take back are asked unless a rule of yours or the mode allows them",
+            )
         }
         Subject::Written { is_plain, is_reserved } => {
             let is_free = !is_reserved || *is_plain && deps.mode() >= Mode::Workspace || allows_every_command();

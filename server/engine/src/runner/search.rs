@@ -30,6 +30,7 @@ struct Judge {
     named: AbsPath,
     outside: Option<Outside>,
     grants: Arc<Grants>,
+    agent: String,
 }
 
 /// Of a root that is in no folder of the workspace.
@@ -94,6 +95,7 @@ impl Judge {
             read: RulesFor::new("read", &deps.agent.rules),
             outside,
             grants: Arc::clone(&deps.grants),
+            agent: deps.agent.name.clone(),
         }
     }
 
@@ -106,7 +108,7 @@ impl Judge {
         let by_prefix = self.prefixes.iter().map(|prefix| format!("{prefix}{path}"));
         let other = self.other_name(real).map(|name| path_pattern(&name, &self.worktree));
         let read = by_prefix.chain(other).map(|value| self.read(&value)).max();
-        let outside = self.outside.as_ref().map(|outside| outside.verdict(real, &self.grants));
+        let outside = self.outside.as_ref().map(|outside| outside.verdict(real, &self.grants, &self.agent));
         read.into_iter().chain(outside).max().unwrap_or(Verdict::Ask)
     }
 
@@ -118,10 +120,7 @@ impl Judge {
     }
 
     fn read(&self, value: &str) -> Verdict {
-        match self.read.decide(value).0 {
-            Verdict::Ask if !self.grants.rules_for("read", value).is_empty() => Verdict::Allow,
-            verdict => verdict,
-        }
+        self.read.decide_granted(value, &self.grants.rules_for(&self.agent, "read", value))
     }
 
     fn other_name(&self, real: &Path) -> Option<AbsPath> {
@@ -130,7 +129,7 @@ impl Judge {
 }
 
 impl Outside {
-    fn verdict(&self, real: &Path, grants: &Grants) -> Verdict {
+    fn verdict(&self, real: &Path, grants: &Grants, agent: &str) -> Verdict {
         let Some(folder) = real.parent().and_then(AbsPath::new) else { return Verdict::Ask };
         if self.inside.iter().any(|inside| folder.starts_with(inside)) {
             return Verdict::Allow;
@@ -138,8 +137,7 @@ impl Outside {
         let value = below(&folder);
         match self.rules.decide(&value) {
             (Verdict::Ask, rule) if rule == self.decided.as_ref() => Verdict::Allow,
-            (Verdict::Ask, _) if !grants.rules_for("external_directory", &value).is_empty() => Verdict::Allow,
-            (verdict, _) => verdict,
+            _ => self.rules.decide_granted(&value, &grants.rules_for(agent, "external_directory", &value)),
         }
     }
 }

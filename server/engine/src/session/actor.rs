@@ -8,7 +8,6 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::{Choose, Context, Message, Turn};
 use crate::config;
-use crate::event::SessionEvent;
 use crate::history;
 use crate::ids::MessageId;
 use crate::image::Prompt;
@@ -159,17 +158,20 @@ impl Actor {
             let ports = &self.context.ports;
             config::remember(&*ports.files, &*ports.environment, model).await;
         }
-        let (agent, model) = match choice {
-            Choose::Agent(name) => (Some(name), None),
-            Choose::Model(model) => (None, Some(model)),
+        let (agent, model, mode) = match choice {
+            Choose::Agent(name) => (Some(name), None, None),
+            Choose::Model(model) => (None, Some(model), None),
+            Choose::Mode(mode) => (None, None, Some(mode)),
         };
-        let entry = Entry::Chosen { at: self.context.ports.clock.now(), agent, model };
+        let entry = Entry::Chosen { at: self.context.ports.clock.now(), agent, model, mode };
         if let Err(error) = self.context.journal.append(vec![entry]).await {
             // In force all the same; the store's trouble is told by the next prompt.
             tracing::warn!(%error, "a choice was not stored");
         }
-        let choices = self.context.choices();
-        self.context.emit(SessionEvent::Chosen { agent: choices.agent, model: choices.model }).await;
+        self.context.tell_choices().await;
+        if mode.is_some() {
+            self.context.warn_of_mode().await;
+        }
     }
 
     async fn record_end(&self, reason: TurnEnd) {

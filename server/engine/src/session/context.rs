@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use copydesk_workspace::path::AbsPath;
+
 use super::trust::TrustState;
 use super::{Choices, Choose, Journal};
 use crate::agent::{self, Agent};
@@ -10,7 +12,8 @@ use crate::config::{self, Config, ConfiguredModel, EditorSays};
 use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
 use crate::message::{Entry, ModelRef, ToolStatus};
-use crate::ports::{Client, Connection, Diagnostics, DiagnosticsScope, Ports};
+use crate::permission::Mode;
+use crate::ports::{Client, Connection, Diagnostics, DiagnosticsScope, Ports, SandboxSupport};
 use crate::prompt::KnownInstructions;
 use crate::registry::Registry;
 use crate::runner::{Grants, Seen};
@@ -67,6 +70,8 @@ pub(crate) struct Parts {
     pub(crate) id: SessionId,
     pub(crate) facts: Facts,
     pub(crate) is_git: bool,
+    /// The real path of the root of the work tree: what grants of a project belong to.
+    pub(crate) project: AbsPath,
     pub(crate) ports: Ports,
     pub(crate) connection: Connection,
     pub(crate) config: Config,
@@ -86,14 +91,16 @@ struct Chosen {
 
 impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { id, facts, is_git, ports, connection, config, registry, entries, notices } = parts;
+        let Parts { id, facts, is_git, project, ports, connection, config, registry, entries, notices } = parts;
         let mut chosen = Chosen::default();
+        let mut chosen_mode = None;
         let mut results = Vec::new();
         for entry in &entries {
             match entry {
-                Entry::Chosen { agent, model, .. } => {
+                Entry::Chosen { agent, model, mode, .. } => {
                     chosen.agent = agent.clone().or(chosen.agent);
                     chosen.model = model.clone().or(chosen.model);
+                    chosen_mode = mode.or(chosen_mode);
                 }
                 Entry::ToolResult { result, .. } => results.push(result),
                 _ => {}
@@ -105,8 +112,10 @@ impl Context {
         let warnings = warnings.map(|text| (Severity::Warning, text));
         let problems = warnings.chain(super::trust::notices(&config.trust)).collect();
         let trust = TrustState::new(connection.editor.workspace_trust());
+        let mode = chosen_mode.unwrap_or(config.permission_mode);
         let loaded = Mutex::new(Loaded::new(config, &connection, &facts));
         let journal = Arc::new(Journal::new(id.clone(), Arc::clone(&ports.store), entries));
+        let grants = Grants::new(Arc::clone(&ports.grants), project, mode);
         Self {
             id,
             facts: Arc::new(facts),
@@ -117,7 +126,7 @@ impl Context {
             trust,
             registry,
             journal,
-            grants: Arc::default(),
+            grants: Arc::new(grants),
             seen,
             instructions,
             chosen: Mutex::new(chosen),
@@ -190,6 +199,25 @@ impl Context {
     /// Of what is wrong with the configuration and with what was stored.
     pub(crate) async fn warn_at_opening(&self) {
         self.tell(self.problems.clone()).await;
+        self.warn_of_mode().await;
+    }
+
+    /// Where the mode promises a sandbox that this system does not have.
+    pub(super) async fn warn_of_mode(&self) {
+        if self.grants.mode() == Mode::Auto
+            && let SandboxSupport::Missing { reason } = self.ports.shell.sandbox()
+        {
+            let text = format!(
+                "The permission mode `auto` needs a sandbox, and there is none here ({reason}): it is the mode `workspace`, in which commands are asked."
+            );
+            self.warn(vec![text]).await;
+        }
+    }
+
+    /// To the client: all that is chosen.
+    pub(super) async fn tell_choices(&self) {
+        let Choices { agent, model, mode, .. } = self.choices();
+        self.emit(SessionEvent::Chosen { agent, model, mode }).await;
     }
 
     /// The agent in force: the one chosen, else the default, else any that can be talked to.
@@ -246,6 +274,7 @@ impl Context {
             agents: selectable.map(|agent| (agent.name.clone(), agent.description.clone())).collect(),
             model,
             models,
+            mode: self.grants.mode(),
         }
     }
 
@@ -254,6 +283,7 @@ impl Context {
         match choice {
             Choose::Agent(name) => chosen.agent = Some(name.clone()),
             Choose::Model(model) => chosen.model = Some(model.clone()),
+            Choose::Mode(mode) => self.grants.set_mode(*mode),
         }
     }
 

@@ -7,7 +7,6 @@ use futures::future::join_all;
 use super::Context;
 use crate::agent::Agent;
 use crate::config::ConfiguredModel;
-use crate::event::SessionEvent;
 use crate::message::ModelRef;
 
 /// For all servers together: one that runs on this machine answers in a few milliseconds.
@@ -26,8 +25,7 @@ impl Context {
         let text = self.how_to_choose(&found);
         if !found.is_empty() {
             self.offer(found);
-            let choices = self.choices();
-            self.emit(SessionEvent::Chosen { agent: choices.agent, model: choices.model }).await;
+            self.tell_choices().await;
         }
         Err(text)
     }

@@ -8,6 +8,7 @@ use futures::stream::{self, BoxStream, StreamExt as _};
 use super::*;
 use crate::config::Config;
 use crate::engine::{Engine, NewSession};
+use crate::event::SessionEvent;
 use crate::message::{Finish, PromptPart, TurnEnd};
 use crate::ports::{BoxFuture, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ProviderSettings};
 use crate::registry::Registry;

@@ -86,8 +86,7 @@ impl Context {
         }
         *lock(&self.trust.settled_for) = Some(editor);
         if self.config().trust != before {
-            let choices = self.choices();
-            self.emit(SessionEvent::Chosen { agent: choices.agent, model: choices.model }).await;
+            self.tell_choices().await;
         }
     }
 

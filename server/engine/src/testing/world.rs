@@ -8,7 +8,7 @@ use copydesk_workspace::path::AbsPath;
 
 use super::{
     Boundaries, DiskFiles, FakeClient, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSearch,
-    FakeSecrets, FakeShell, MemoryStore, MemoryTrust, lock,
+    FakeSecrets, FakeShell, MemoryGrants, MemoryStore, MemoryTrust, lock,
 };
 use crate::agent::{self, Agent, AgentMode};
 use crate::config::{Config, ConfiguredModel};
@@ -28,6 +28,7 @@ pub struct World {
     pub disk: Arc<MemoryDisk>,
     pub files: Arc<DiskFiles<MemoryDisk>>,
     pub store: Arc<MemoryStore>,
+    pub grants: Arc<MemoryGrants>,
     pub client: Arc<FakeClient>,
     pub shell: Arc<FakeShell>,
     pub editor: Arc<FakeEditor>,
@@ -61,6 +62,7 @@ impl World {
         let shell = FakeShell::ticking(boundaries.clone());
         let editor = Arc::<FakeEditor>::default();
         let trust = MemoryTrust::new();
+        let grants = MemoryGrants::new();
         let ports = Ports {
             files: files.clone(),
             search: Arc::new(FakeSearch::new(disk.clone())),
@@ -70,6 +72,7 @@ impl World {
             environment: FakeEnvironment::new([]),
             secrets: Arc::<FakeSecrets>::default(),
             trust: trust.clone(),
+            grants: grants.clone(),
             clock: Arc::<FakeClock>::default(),
             ids: Arc::new(ids),
         };
@@ -79,7 +82,20 @@ impl World {
             diagnostics: Arc::<FakeDiagnostics>::default(),
             overlay: Arc::new(Overlay::new()),
         };
-        Self { disk, files, store, client, shell, editor, trust, boundaries, ports, connection, kept: Mutex::default() }
+        Self {
+            disk,
+            files,
+            store,
+            grants,
+            client,
+            shell,
+            editor,
+            trust,
+            boundaries,
+            ports,
+            connection,
+            kept: Mutex::default(),
+        }
     }
 
     /// The folder of its sessions.

@@ -142,7 +142,7 @@ async fn rules_of_the_tool_are_held_against_the_pattern() {
     bench.done("grep", json!({"pattern": "x"})).await;
     let asks = bench.client.asks();
     assert_eq!(asks.len(), 1, "always is every pattern: {asks:?}");
-    assert_eq!(asks[0].options[1].label, "Allow for this session: every grep");
+    assert_eq!(asks[0].options[1].label, "Allow for this session: every grep (agent build)");
 }
 
 #[tokio::test]

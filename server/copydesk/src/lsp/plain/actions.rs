@@ -78,7 +78,7 @@ fn verb(option: &AskOption) -> &str {
     match option.kind {
         OptionKind::AllowOnce => "allow once",
         // It says what would be allowed or refused from now on.
-        OptionKind::AllowAlways | OptionKind::RejectAlways => &option.label,
+        OptionKind::AllowAlways | OptionKind::AllowInProject | OptionKind::RejectAlways => &option.label,
         OptionKind::RejectOnce => "reject",
     }
 }

@@ -69,11 +69,13 @@ impl Drop for Open {
     }
 }
 
-/// ACP's words.
+/// ACP's words, where it has one.
 fn kind_name(kind: OptionKind) -> &'static str {
     match kind {
         OptionKind::AllowOnce => "allow_once",
         OptionKind::AllowAlways => "allow_always",
+        // ACP has one word for both: the id tells this one.
+        OptionKind::AllowInProject => "allow_in_project",
         OptionKind::RejectOnce => "reject_once",
         OptionKind::RejectAlways => "reject_always",
     }
