@@ -72,6 +72,43 @@ export interface FilesChangedResult {
   conflicts?: string[];
 }
 
+/** Where a grant holds. */
+export type GrantScopeView = "session" | "project" | "user";
+
+/** One grant. */
+export interface GrantView {
+  /** Opaque. */
+  id: string;
+  scope: GrantScopeView;
+  /** The real path of the project's root, of a grant of a project. */
+  project?: string | null;
+  /** The agent for which it holds; absent: every agent. */
+  agent?: string | null;
+  /** As rules name it, e.g. `bash` or `edit`. */
+  permission: string;
+  /** All that it covers, in words for the user. */
+  text: string;
+  /** When it was given, in milliseconds since 1970 (UTC); absent of a grant of the session. */
+  given?: number | null;
+}
+
+/** Client to daemon: what the user has allowed for longer than once, as it holds in a session. */
+export interface GrantsParams {
+  sessionId: string;
+  /** Ids of grants to take back first. */
+  revoke?: string[];
+}
+
+/** All that hold in the session now. */
+export interface GrantsResult {
+  /** The session's own first, then those that are kept, in the order in which they were given. */
+  grants: GrantView[];
+  /** How many of the named ones were taken back; the others were not there. */
+  revoked: number;
+  /** For the user: why nothing that was kept holds, where that is so. */
+  problem?: string | null;
+}
+
 /** `_meta.copydesk` of the params of `session/load` and `session/resume`. */
 export interface LoadMeta {
   /** Take the session from the daemon that has it open, which can no longer write to it. */
@@ -138,4 +175,6 @@ export interface DaemonRequests {
   "_copydesk/files_changed": { params: FilesChangedParams; result: FilesChangedResult };
   /** The user trusts the workspace now, or does not any more; in force from the next turn on. */
   "_copydesk/trust_changed": { params: TrustChangedParams; result: unknown };
+  /** What the user has allowed for longer than once, as it holds in a session; takes back what is named. */
+  "_copydesk/grants": { params: GrantsParams; result: GrantsResult };
 }

@@ -91,7 +91,7 @@ impl PlainClient {
 /// Consent needs the whole of what is asked; a no does not.
 fn rejects(kind: OptionKind) -> bool {
     match kind {
-        OptionKind::AllowOnce | OptionKind::AllowAlways => false,
+        OptionKind::AllowOnce | OptionKind::AllowAlways | OptionKind::AllowInProject => false,
         OptionKind::RejectOnce | OptionKind::RejectAlways => true,
     }
 }
