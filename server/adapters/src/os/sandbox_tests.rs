@@ -266,6 +266,16 @@ async fn sockets_of_the_machine_are_refused_with_the_network_and_without() {
     }
 }
 
+#[tokio::test]
+async fn descriptors_of_the_daemon_do_not_come_along() {
+    let Some(cell) = cell().await else { return };
+    let file = fs::File::options().append(true).open(cell.path("outside/theirs")).unwrap();
+    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).unwrap();
+    let number = std::os::fd::AsRawFd::as_raw_fd(&file);
+    cell.refused(&format!("echo x >&{number}")).await;
+    assert_eq!(cell.text("outside/theirs"), "theirs");
+}
+
 /// Each call by its number, with arguments that only the filter could refuse in this way.
 #[tokio::test]
 async fn calls_that_no_build_needs_are_refused() {
