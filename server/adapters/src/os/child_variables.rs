@@ -364,11 +364,9 @@ fn is_usual(name: &str, value: &OsStr, is_outside: bool) -> bool {
         return !value.as_encoded_bytes().contains(&b'@');
     }
     let listed = |list: &[&str]| list.iter().any(|pattern| matches(pattern, name));
-    if !listed(PASSED) && !(is_outside && listed(PASSED_OUTSIDE)) {
-        return false;
-    }
+    let is_listed = listed(PASSED) || is_outside && listed(PASSED_OUTSIDE);
     let is_named = PASSED.contains(&name) || PASSED_OUTSIDE.contains(&name);
-    is_named || !TELLING.iter().any(|word| name.to_ascii_uppercase().contains(word))
+    is_listed && (is_named || !TELLING.iter().any(|word| name.to_ascii_uppercase().contains(word)))
 }
 
 fn matches(pattern: &str, name: &str) -> bool {

@@ -1,3 +1,5 @@
+#![expect(clippy::expect_used, reason = "a test may panic")]
+
 use std::time::Duration;
 
 use copydesk_engine::ports::SandboxPolicy;

@@ -94,7 +94,7 @@ impl Jail {
         #[expect(unsafe_code, reason = "the crate's own call allocates")]
         // SAFETY: a system call on a descriptor that lives as long as `self`.
         done(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.files.as_raw_fd(), 0u32) })?;
-        self.calls.iter().try_for_each(|program| calls::install(program))
+        self.calls.iter().try_for_each(calls::install)
     }
 }
 
