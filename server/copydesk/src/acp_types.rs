@@ -10,6 +10,7 @@ use copydesk_engine::image::{Image, Prompt};
 use copydesk_engine::message::{FileDiff, PromptPart, Todo, ToolStatus, TurnEnd};
 use copydesk_engine::permission::Mode;
 use copydesk_engine::ports::{Ask, AskOutcome, AskedPart, Elsewhere, OptionKind, Preview};
+use copydesk_engine::run::{TurnLimits, TurnSpent};
 use copydesk_engine::session::Choices;
 use copydesk_engine::tool::ToolKind;
 use copydesk_protocol::additions::{LoadMeta, LoadedMeta, OutcomeMeta};
@@ -67,10 +68,15 @@ fn update(event: SessionEvent) -> Option<acp::SessionUpdate> {
             acp::SessionUpdate::AgentMessageChunk(acp::ContentChunk::new(acp::ContentBlock::from(ended(end)?)))
         }
         SessionEvent::Plan(todos) => acp::SessionUpdate::Plan(acp::Plan::new(todos.iter().map(entry).collect())),
-        SessionEvent::Usage { usage, context, cost } => acp::SessionUpdate::UsageUpdate(
-            acp::UsageUpdate::new(usage.input + usage.output, context?)
-                .cost(cost.map(|amount| acp::Cost::new(amount, "USD"))),
-        ),
+        SessionEvent::Usage { usage, context, cost, turn } => {
+            let spent =
+                |turn: TurnSpent| acp::Meta::from_iter([("copydesk".to_owned(), json!({ "turn": spent(&turn) }))]);
+            acp::SessionUpdate::UsageUpdate(
+                acp::UsageUpdate::new(usage.input + usage.output, context?)
+                    .cost(cost.map(|amount| acp::Cost::new(amount, "USD")))
+                    .meta(turn.map(spent)),
+            )
+        }
         // A line for people says the same; clients that count down have the numbers.
         SessionEvent::Retry(retry) => {
             let millis = u64::try_from(retry.wait.as_millis()).unwrap_or(u64::MAX);
@@ -83,6 +89,19 @@ fn update(event: SessionEvent) -> Option<acp::SessionUpdate> {
         // Told by `updates`; by `chosen`, with all that can be chosen; by `notice`.
         SessionEvent::User { .. } | SessionEvent::Chosen { .. } | SessionEvent::Notice { .. } => return None,
     })
+}
+
+/// What the running turn has used up, with the limits that are set.
+fn spent(turn: &TurnSpent) -> Value {
+    let TurnLimits { calls, tokens, cost } = turn.limits;
+    let limits =
+        [("calls", calls.map(Value::from)), ("tokens", tokens.map(Value::from)), ("cost", cost.map(Value::from))];
+    let limits = limits.into_iter().filter_map(|(key, limit)| Some((key.to_owned(), limit?)));
+    let mut shown = json!({ "calls": turn.calls, "tokens": turn.tokens, "limits": Value::Object(limits.collect()) });
+    if let Some(cost) = turn.cost {
+        shown["cost"] = cost.into();
+    }
+    shown
 }
 
 /// The first line is the title, the rest the description.
@@ -175,6 +194,7 @@ fn ended(end: TurnEnd) -> Option<String> {
         TurnEnd::Done | TurnEnd::Rejected => return None,
         TurnEnd::MaxTokens => "Stopped: the reply reached the model's output limit.".to_owned(),
         TurnEnd::MaxSteps => "Stopped: the turn reached its limit of steps.".to_owned(),
+        TurnEnd::Limit { message } => format!("Stopped: {message}"),
         TurnEnd::Refused => "Stopped: the provider refused to answer.".to_owned(),
         TurnEnd::Cancelled => "Interrupted: the turn was cancelled.".to_owned(),
         TurnEnd::Interrupted => "Interrupted: Copydesk ended while the turn was running.".to_owned(),
@@ -260,7 +280,7 @@ pub fn stop_reason(end: TurnEnd) -> Result<acp::StopReason, String> {
     match end {
         TurnEnd::Done | TurnEnd::Rejected => Ok(acp::StopReason::EndTurn),
         TurnEnd::MaxTokens => Ok(acp::StopReason::MaxTokens),
-        TurnEnd::MaxSteps => Ok(acp::StopReason::MaxTurnRequests),
+        TurnEnd::MaxSteps | TurnEnd::Limit { .. } => Ok(acp::StopReason::MaxTurnRequests),
         TurnEnd::Refused => Ok(acp::StopReason::Refusal),
         TurnEnd::Cancelled | TurnEnd::Interrupted => Ok(acp::StopReason::Cancelled),
         TurnEnd::Failed { message } => Err(message),

@@ -97,6 +97,7 @@ fn every_end_of_a_turn_has_its_stop_reason() {
         (TurnEnd::Rejected, Ok("end_turn")),
         (TurnEnd::MaxTokens, Ok("max_tokens")),
         (TurnEnd::MaxSteps, Ok("max_turn_requests")),
+        (TurnEnd::Limit { message: "enough".to_owned() }, Ok("max_turn_requests")),
         (TurnEnd::Refused, Ok("refusal")),
         (TurnEnd::Cancelled, Ok("cancelled")),
         (TurnEnd::Failed { message: "no model".to_owned() }, Err("no model")),

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use agent_client_protocol_schema::v1 as acp;
 use copydesk_engine::engine::{Engine, EngineError, History, Listing, LoadSession, Loaded, NewSession};
+use copydesk_engine::event::{SessionEvent, Severity};
 use copydesk_engine::ids::SessionId;
-use copydesk_engine::ports::{BoxFuture, Connection, StoreError};
+use copydesk_engine::message::TurnEnd;
+use copydesk_engine::ports::{BoxFuture, Client as _, Connection, StoreError};
 use copydesk_engine::session::{Choices, SessionError, SessionHandle};
 use copydesk_protocol::additions::{GrantsParams, GrantsResult};
 use copydesk_protocol::methods::GRANTS;
@@ -246,6 +248,11 @@ impl SessionMethods {
                     turn.await
                 }
             };
+            if let TurnEnd::Limit { message } = &end {
+                // The stop reason alone does not say which limit.
+                let notice = SessionEvent::Notice { severity: Severity::Warning, text: message.clone() };
+                client.update(session.id().clone(), notice).await;
+            }
             client.turn_ends(session.id()).await;
             drop(watched);
             match acp_types::stop_reason(end) {

@@ -266,8 +266,11 @@ fn exit_code(end: &TurnEnd) -> u8 {
     match end {
         TurnEnd::Done => 0,
         TurnEnd::Cancelled | TurnEnd::Interrupted => INTERRUPTED,
-        TurnEnd::MaxTokens | TurnEnd::MaxSteps | TurnEnd::Refused | TurnEnd::Rejected | TurnEnd::Failed { .. } => {
-            FAILED
-        }
+        TurnEnd::MaxTokens
+        | TurnEnd::MaxSteps
+        | TurnEnd::Limit { .. }
+        | TurnEnd::Refused
+        | TurnEnd::Rejected
+        | TurnEnd::Failed { .. } => FAILED,
     }
 }

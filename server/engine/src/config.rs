@@ -31,6 +31,7 @@ use crate::image::MAX_BASE64_BYTES;
 use crate::message::ModelRef;
 use crate::permission::{Guards, Mode};
 use crate::ports::{LanguageServers, ModelSettings, ProviderSettings};
+use crate::run::TurnLimits;
 
 pub use load::{EditorSays, load, survey};
 pub use raw::config_schema;
@@ -62,6 +63,8 @@ pub struct Config {
     pub continue_on_reject: bool,
     /// From the user's files alone.
     pub guards: Guards,
+    /// The user's, lowered by the project's.
+    pub limits: TurnLimits,
     /// From the user's files, and from those of a project that is trusted to run programs.
     pub language_servers: LanguageServers,
     /// From the user's files; a project only makes it stricter.
@@ -131,6 +134,7 @@ impl Default for Config {
             log_level: None,
             continue_on_reject: false,
             guards: Guards::default(),
+            limits: TurnLimits::default(),
             language_servers: LanguageServers::default(),
             sandbox: SandboxSettings::default(),
             permission_mode: Mode::default(),

@@ -8,6 +8,7 @@ use crate::ids::{CallId, MessageId};
 use crate::image::Prompt;
 use crate::message::{FileDiff, ModelRef, Todo, ToolStatus, TurnEnd, Usage};
 use crate::permission::Mode;
+use crate::run::TurnSpent;
 use crate::tool::ToolKind;
 use copydesk_workspace::path::AbsPath;
 
@@ -34,11 +35,12 @@ pub enum SessionEvent {
     /// On replay only, of a turn that did not come to its own end: what its prompt was answered.
     TurnEnded(TurnEnd),
     /// Of the last request; `context` is the model's limit in tokens, where it is known. `cost` is that of the whole session in US dollars, where prices
-    /// are configured.
+    /// are configured; `turn` is what the running turn has used up, with its limits.
     Usage {
         usage: Usage,
         context: Option<u64>,
         cost: Option<f64>,
+        turn: Option<TurnSpent>,
     },
     Notice {
         severity: Severity,

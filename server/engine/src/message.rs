@@ -232,6 +232,10 @@ pub enum TurnEnd {
     MaxTokens,
     /// The limit of steps was reached.
     MaxSteps,
+    /// Another limit of the turn was reached; `message` is the text for the user. A further prompt goes on.
+    Limit {
+        message: String,
+    },
     Refused,
     /// The user rejected an ask without a message.
     Rejected,

@@ -66,6 +66,7 @@ impl<'a> Replay<'a> {
                 TurnEnd::Done | TurnEnd::Rejected => None,
                 TurnEnd::MaxTokens
                 | TurnEnd::MaxSteps
+                | TurnEnd::Limit { .. }
                 | TurnEnd::Refused
                 | TurnEnd::Cancelled
                 | TurnEnd::Interrupted
@@ -92,7 +93,7 @@ impl<'a> Replay<'a> {
         let context = self.model.as_ref().and_then(|model| config.model(model)?.settings.context);
         let cost =
             cost::of(self.spent.iter().map(|(model, usage)| (model, usage)), |model| config.model(model)?.prices);
-        self.usage.map(|usage| SessionEvent::Usage { usage, context, cost })
+        self.usage.map(|usage| SessionEvent::Usage { usage, context, cost, turn: None })
     }
 }
 

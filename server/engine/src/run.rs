@@ -2,6 +2,7 @@
 //! meanwhile are part of its next step.
 
 mod calls;
+mod limits;
 mod partial;
 mod reply;
 mod retry;
@@ -21,8 +22,10 @@ use crate::ids::MessageId;
 use crate::message::{Entry, Finish, ModelRef, TurnEnd};
 use crate::ports::{Content, ModelError, ModelErrorKind, ModelMessage, ModelRequest, StoreError, push_text};
 use crate::prompt::{self, Surroundings};
+use crate::runner::Repeats;
 use crate::session::Context;
 
+pub use limits::{TurnLimits, TurnSpent};
 use reply::{Reply, ReplyEnd};
 
 /// How long the calls of a cancelled turn may take to end what they own.
@@ -38,11 +41,13 @@ const CUT_LIMIT: u32 = 3;
 const CUT: &str = "This call was not run, and nothing was changed: the output limit cut the reply off before the call was complete. Do the work in parts: write a short first piece of the file, then add to it with edits, one call a reply.";
 const BROKEN_OFF: &str = "This call was not run: the connection to the model broke off in the middle of the reply.";
 const NO_MORE_STEPS: &str = "This call was not run: the limit of steps for this turn is reached.";
+const NO_MORE: &str = "This call was not run: the turn has reached a limit that the user set.";
 const FILTERED: &str = "This call was not run: the provider's content filter stopped the reply.";
 
 pub(crate) struct Run {
     context: Arc<Context>,
     cancel: CancellationToken,
+    repeats: Arc<Repeats>,
 }
 
 pub(crate) struct RunEnd {
@@ -62,7 +67,7 @@ enum Next {
 
 impl Run {
     pub(crate) fn new(context: Arc<Context>, cancel: CancellationToken) -> Self {
-        Self { context, cancel }
+        Self { context, cancel, repeats: Arc::default() }
     }
 
     pub(crate) async fn run(self) -> RunEnd {
@@ -88,6 +93,7 @@ impl Run {
         let surroundings = self.surroundings().await;
         let mut images = BTreeMap::new();
         let mut cut_replies = 0;
+        let mut spent = TurnSpent::of(self.context.config.limits);
         for step in 1_u32.. {
             if self.cancel.is_cancelled() {
                 return Ok(TurnEnd::Cancelled);
@@ -97,6 +103,13 @@ impl Run {
                 Ok(model) => model,
                 Err(message) => return Ok(TurnEnd::Failed { message }),
             };
+            if spent.limits.cost.is_some() && model.prices.is_none() {
+                let text = format!("`limits.cost` does not hold for {}: its configuration has no prices.", model.model);
+                self.context.warn(vec![text]).await;
+            }
+            if let Err(message) = spent.may_go_on() {
+                return Ok(TurnEnd::Limit { message });
+            }
             let is_last = step >= agent.steps.unwrap_or(DEFAULT_STEPS).max(1);
             let message = MessageId::next(&*self.context.ports.ids);
             let started = Entry::StepStarted {
@@ -113,15 +126,21 @@ impl Run {
             let seen = if model.takes_images { Images::Seen(&images) } else { Images::Unseen };
             let request = self.request(&surroundings, &agent, &model, *consumed, seen, is_last);
             let reply = self.ask(&message, &request).await?;
-            self.tell_usage(&reply, &model).await;
             let next = match &reply.end {
                 ReplyEnd::Cancelled => Next::End(TurnEnd::Cancelled),
                 ReplyEnd::Failed(error) => Next::End(TurnEnd::Failed { message: failure(error, &request) }),
                 ReplyEnd::Finished(reason) => next(reason, !reply.calls.is_empty()),
             };
+            spent.add_request(reply.usage, model.prices.zip(reply.usage).map(|(prices, usage)| prices.of(&usage)));
+            let too_many = match &next {
+                Next::RunCalls if !is_last => spent.add_calls(reply.calls.len()).err(),
+                _ => None,
+            };
+            self.tell_usage(&reply, &model, spent).await;
             cut_replies = if next == Next::Cut { cut_replies + 1 } else { 0 };
             let mut end = match &next {
                 Next::RunCalls if is_last => self.refuse(&reply.calls, NO_MORE_STEPS).await?,
+                Next::RunCalls if too_many.is_some() => self.refuse(&reply.calls, NO_MORE).await?,
                 Next::RunCalls => self.run_calls(&agent, &model.sent_as.model, &reply.calls).await?,
                 Next::Cut => self.refuse(&reply.calls, CUT).await?,
                 Next::End(TurnEnd::Cancelled) => self.interrupt(&reply.calls).await?,
@@ -134,6 +153,9 @@ impl Run {
                 && !(by_reply == TurnEnd::Done && self.has_new_prompt(*consumed))
             {
                 end = end.or(Some(by_reply));
+            }
+            if let Some(message) = too_many {
+                end = end.or(Some(TurnEnd::Limit { message }));
             }
             if cut_replies == CUT_LIMIT {
                 end = end.or(Some(TurnEnd::MaxTokens));
@@ -193,7 +215,7 @@ impl Run {
         Ok(())
     }
 
-    async fn tell_usage(&self, reply: &Reply, model: &ConfiguredModel) {
+    async fn tell_usage(&self, reply: &Reply, model: &ConfiguredModel, spent: TurnSpent) {
         let Some(usage) = reply.usage else { return };
         let prices = |wanted: &ModelRef| self.context.config().model(wanted)?.prices;
         let before = self.context.journal.read(|entries| cost::of_session(entries, prices));
@@ -201,7 +223,8 @@ impl Run {
             Some(prices) => Some(before.unwrap_or_default() + prices.of(&usage)),
             None => before,
         };
-        self.context.emit(SessionEvent::Usage { usage, context: model.settings.context, cost }).await;
+        let context = model.settings.context;
+        self.context.emit(SessionEvent::Usage { usage, context, cost, turn: Some(spent) }).await;
     }
 
     async fn surroundings(&self) -> Surroundings {
@@ -300,6 +323,10 @@ fn finish(next: &Next, end: &ReplyEnd) -> Finish {
 #[cfg(test)]
 #[path = "run_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "run_limits_tests.rs"]
+mod limits_tests;
 
 #[cfg(test)]
 #[path = "run_retry_tests.rs"]

@@ -26,7 +26,7 @@ fn toys() -> Registry {
     ])
 }
 
-async fn open_with(config: Config) -> (World, SessionHandle, ModelPlayer) {
+pub(super) async fn open_with(config: Config) -> (World, SessionHandle, ModelPlayer) {
     let (model, player) = FakeModel::new();
     let world = World::new(model);
     let engine = world.engine(toys());
@@ -39,11 +39,11 @@ async fn open() -> (World, SessionHandle, ModelPlayer) {
     open_with(config()).await
 }
 
-fn prompt(session: &SessionHandle, text: &str) -> BoxFuture<'static, TurnEnd> {
+pub(super) fn prompt(session: &SessionHandle, text: &str) -> BoxFuture<'static, TurnEnd> {
     session.prompt(vec![PromptPart::Text { text: text.to_owned() }]).unwrap()
 }
 
-fn results(world: &World, session: &SessionHandle) -> Vec<ToolResult> {
+pub(super) fn results(world: &World, session: &SessionHandle) -> Vec<ToolResult> {
     let result = |entry| match entry {
         Entry::ToolResult { result, .. } => Some(result),
         _ => None,
@@ -96,7 +96,8 @@ async fn a_turn_streams_stores_and_ends() {
     let kinds: Vec<&str> = world.store.entries(session.id()).iter().map(kind).collect();
     insta::assert_snapshot!(kinds.join(" "), @"user started reasoning text call result ended started text ended turn");
     let usage = Usage { input: 10, output: 5, ..Usage::default() };
-    world.client.wait_for(|event| *event == SessionEvent::Usage { usage, context: Some(1000), cost: None }).await;
+    let told = |event: &SessionEvent| matches!(event, SessionEvent::Usage { usage: of, context: Some(1000), cost: None, .. } if *of == usage);
+    world.client.wait_for(told).await;
 }
 
 #[tokio::test(start_paused = true)]

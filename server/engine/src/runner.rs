@@ -11,6 +11,7 @@ mod expand;
 mod gate;
 mod grants;
 mod preview;
+mod repeats;
 mod search;
 mod seen;
 
@@ -42,8 +43,10 @@ use ask::{Asks, Question, Reply};
 use command::Reach;
 use decide::{Decided, can_be_granted, decide};
 use gate::{Gates, Ticket};
+use repeats::Counted;
 
 pub use grants::{Grants, HeldGrant, HeldScope};
+pub use repeats::Repeats;
 pub use seen::Seen;
 
 /// A call as the model made it.
@@ -76,6 +79,8 @@ pub struct RunnerDeps {
     pub agent: Arc<Agent>,
     pub grants: Arc<Grants>,
     pub seen: Arc<Seen>,
+    /// Of the turn.
+    pub repeats: Arc<Repeats>,
     pub instructions: Arc<KnownInstructions>,
     /// The provider's name of the model that calls.
     pub model: String,
@@ -173,22 +178,30 @@ impl Runner {
             diffs: Vec::new(),
             locations: Vec::new(),
         };
+        let identity = found.map_or_else(|| Some(input.clone()), |tool| tool.identity(&input));
+        let counted = identity.map(|identity| self.deps.repeats.begin(&view.name, &identity));
+        let counts = counted.as_ref();
         let ended = match (found, parsed) {
-            (None, _) => self.unknown(&call.name, &view).await,
-            (Some(_), Err(error)) => Err(Stopped::failed(error.text)),
-            (Some(tool), Ok(input)) => self.guarded(tool, input, &view).await,
+            (None, _) => self.unknown(&call.name, &view, counts).await,
+            (Some(_), Err(error)) => self.may_repeat(counts, &view).await.and(Err(Stopped::failed(error.text))),
+            (Some(tool), Ok(input)) => self.guarded(tool, input, &view, counts).await,
         };
-        self.end(view, input, ended).await
+        self.end(view, input, ended, counted).await
     }
 
     /// Tells the model which tools there are (name repair has failed).
-    async fn unknown(&self, name: &str, view: &ToolCallView) -> Result<commit::Done, Stopped> {
+    async fn unknown(
+        &self,
+        name: &str,
+        view: &ToolCallView,
+        counted: Option<&Counted<'_>>,
+    ) -> Result<commit::Done, Stopped> {
         let offered: Vec<&str> =
             self.deps.registry.offered(&self.deps.agent.rules, &self.deps.model).map(|tool| tool.name()).collect();
         let error = format!("There is no tool {name:?}. Tools: {}.", offered.join(", "));
         match self.deps.registry.find(INVALID) {
-            Some(tool) => self.guarded(tool, json!({"tool": name, "error": error}), view).await,
-            None => Err(Stopped::failed(error)),
+            Some(tool) => self.guarded(tool, json!({"tool": name, "error": error}), view, counted).await,
+            None => self.may_repeat(counted, view).await.and(Err(Stopped::failed(error))),
         }
     }
 
@@ -198,8 +211,9 @@ impl Runner {
         tool: &Arc<dyn AnyTool>,
         input: Value,
         view: &ToolCallView,
+        counted: Option<&Counted<'_>>,
     ) -> Result<commit::Done, Stopped> {
-        let call = AssertUnwindSafe(self.call(tool, input, view));
+        let call = AssertUnwindSafe(self.call(tool, input, view, counted));
         call.catch_unwind().await.unwrap_or_else(|_| {
             tracing::error!(tool = tool.name(), call = %view.call, "a tool panicked");
             let text = format!(
@@ -210,10 +224,17 @@ impl Runner {
         })
     }
 
-    async fn call(&self, tool: &Arc<dyn AnyTool>, input: Value, view: &ToolCallView) -> Result<commit::Done, Stopped> {
+    async fn call(
+        &self,
+        tool: &Arc<dyn AnyTool>,
+        input: Value,
+        view: &ToolCallView,
+        counted: Option<&Counted<'_>>,
+    ) -> Result<commit::Done, Stopped> {
         let (sender, progress) = tokio::sync::mpsc::channel(64);
         let mut running = Running { tool, view, ticket: self.gates.enter(tool.gate()), progress };
         self.go_on()?;
+        self.may_repeat(counted, view).await?;
         let decoded = tool.decode(input)?;
         let access = tool.access(&*decoded, &self.deps.facts)?;
         let resolved = access::resolve(&self.deps, access).await.map_err(|error| Stopped::failed(error.to_string()))?;
@@ -423,9 +444,15 @@ impl Runner {
         confinement
     }
 
-    async fn end(&self, view: ToolCallView, input: Value, ended: Result<commit::Done, Stopped>) -> CallOutcome {
+    async fn end(
+        &self,
+        view: ToolCallView,
+        input: Value,
+        ended: Result<commit::Done, Stopped>,
+        counted: Option<Counted<'_>>,
+    ) -> CallOutcome {
         let title = view.title.clone();
-        let (result, locations, stop) = match ended {
+        let (mut result, locations, stop) = match ended {
             Ok(done) => {
                 let status = ToolStatus::Completed;
                 let commit::Done { text, diffs, seen, instructions, metadata, locations } = done;
@@ -439,6 +466,9 @@ impl Runner {
                 (ToolResult { status, text, title, diffs, seen, instructions, metadata }, Vec::new(), stop)
             }
         };
+        if let Some(notice) = counted.and_then(|counted| counted.end(&result, &self.deps.facts)) {
+            result.text = format!("{}\n\n{notice}", result.text.trim_end());
+        }
         self.deps.seen.record(&result.seen);
         self.deps.instructions.settle(view.call.as_str(), &result.instructions);
         let view = ToolCallView {

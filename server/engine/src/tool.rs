@@ -40,6 +40,12 @@ pub trait Tool: Send + Sync + 'static {
     /// A line for people, from arguments that may be incomplete or wrong.
     fn title(&self, partial: &Value, facts: &Facts) -> String;
 
+    /// Of its arguments what tells one call from another where calls repeat themselves (R13.1), from arguments that may be incomplete or wrong. `None` for
+    /// a call that is made to be repeated, as one that looks after a job.
+    fn identity(&self, arguments: &Value) -> Option<Value> {
+        Some(arguments.clone())
+    }
+
     /// What it would touch. Paths are resolved through links by the runner.
     fn access(&self, input: &Self::Input, facts: &Facts) -> Result<Vec<Access>, ToolError>;
 
@@ -212,6 +218,9 @@ pub trait AnyTool: Send + Sync {
     fn description(&self, facts: &Facts) -> String;
     fn parameters(&self) -> Value;
     fn title(&self, partial: &Value, facts: &Facts) -> String;
+    fn identity(&self, arguments: &Value) -> Option<Value> {
+        Some(arguments.clone())
+    }
     /// Decodes against the schema; the error tells the model which argument is wrong and what is expected.
     fn decode(&self, input: Value) -> Result<Box<dyn Any + Send + Sync>, ToolError>;
     fn access(&self, input: &(dyn Any + Send + Sync), facts: &Facts) -> Result<Vec<Access>, ToolError>;

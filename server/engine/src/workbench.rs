@@ -332,6 +332,7 @@ impl Bench {
             agent: Arc::new(agent),
             grants: self.grants.clone(),
             seen: self.seen.clone(),
+            repeats: Arc::default(),
             instructions: self.instructions.clone(),
             model: "m".to_owned(),
             todos: self.todos.clone(),

@@ -85,7 +85,14 @@ impl TerminalClient {
             }
             Format::Json => {
                 let end = end.cloned().unwrap_or(TurnEnd::Cancelled);
+                let limit = match &end {
+                    TurnEnd::Limit { message } => Some(message.clone()),
+                    _ => None,
+                };
                 let line = match acp_types::stop_reason(end) {
+                    Ok(reason) if limit.is_some() => {
+                        json!({ "sessionId": session, "stopReason": reason, "message": limit })
+                    }
                     Ok(reason) => json!({ "sessionId": session, "stopReason": reason }),
                     Err(message) => json!({ "sessionId": session, "error": message }),
                 };

@@ -140,7 +140,7 @@ pub(super) fn stopped(end: &TurnEnd) -> Option<String> {
             "Stopped: you rejected a step. Continue the session to say what you want instead.".to_owned()
         }
         TurnEnd::Cancelled | TurnEnd::Interrupted => "Cancelled.".to_owned(),
-        TurnEnd::Failed { message } => escaped(message.trim_end()),
+        TurnEnd::Limit { message } | TurnEnd::Failed { message } => escaped(message.trim_end()),
     })
 }
 

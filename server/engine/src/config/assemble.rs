@@ -17,6 +17,7 @@ use crate::agent::{self, Agent, AgentMode};
 use crate::message::ModelRef;
 use crate::permission::{Guards, Mode, Rule, spill_rule};
 use crate::ports::{Capability, Secrets};
+use crate::run::TurnLimits;
 use crate::tool::Facts;
 
 /// Built-in agents of opencode that do not exist here: what is written about them makes no agent of that name.
@@ -57,6 +58,7 @@ pub(super) fn assemble(
         permission_mode: permission_mode(&user, &project, &trees.project, &mut problems),
         log_level: user.log_level.map(log_level),
         guards,
+        limits: TurnLimits::from(&user.limits).lowest((&project.limits).into()),
         continue_on_reject: all.experimental.continue_loop_on_deny.unwrap_or(false),
         language_servers: all.lsp.into(),
         sandbox: sandbox(&user.sandbox, &project.sandbox, facts, home),

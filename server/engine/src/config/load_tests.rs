@@ -599,6 +599,16 @@ fn guards_are_lifted_by_the_users_own_word_alone() {
 }
 
 #[test]
+fn r13_3_a_project_lowers_limits_and_never_raises_them() {
+    let global = r#"{"limits": {"calls": 100, "cost": 1.5}}"#;
+    let project = r#"{"limits": {"calls": 200, "tokens": 1000, "cost": 0.5}}"#;
+    let config = load_files(&[(GLOBAL, global), (PROJECT, project)]);
+    check_problems(&config, &[]);
+    let limits = config.limits;
+    assert_eq!((limits.calls, limits.tokens, limits.cost), (Some(100), Some(1000), Some(0.5)));
+}
+
+#[test]
 fn the_users_own_configuration_is_guarded_under_all_its_names() {
     let disk = MemoryDisk::new();
     disk.put_folder(&path("/dotfiles/copydesk"));

@@ -3,6 +3,7 @@
 //! Keys of opencode that are not here are passed over in silence.
 
 mod guards;
+mod limits;
 mod lsp;
 mod sandbox;
 
@@ -19,6 +20,7 @@ use crate::message::ModelRef;
 use crate::permission::{Mode, Verdict};
 
 use self::guards::RawGuards;
+use self::limits::RawLimits;
 use self::lsp::RawLsp;
 pub(super) use self::sandbox::RawSandbox;
 
@@ -70,6 +72,7 @@ pub(super) struct RawConfig {
     pub(super) disabled_providers: Option<Vec<String>>,
     /// If set, only these providers are used.
     pub(super) enabled_providers: Option<Vec<String>>,
+    pub(super) limits: RawLimits,
     /// Further instruction files: paths and globs.
     pub(super) instructions: Vec<String>,
     /// Language servers that are started where the editor offers no problems; `false` for none. A project's run once it is trusted to run programs.
@@ -522,6 +525,9 @@ mod tests {
         check(r#"{"provider": {"x": {"options": {"headerTimeout": true}}}}"#, false);
         check(r#"{"guards": {"discard": "off", "plan": "on"}}"#, true);
         check(r#"{"guards": {"discard": false}}"#, false);
+        check(r#"{"limits": {"calls": 100, "tokens": 2000000, "cost": 0.5}}"#, true);
+        check(r#"{"limits": {"calls": 0}}"#, false);
+        check(r#"{"limits": {"cost": 0}}"#, false);
         check(r#"{"lsp": false}"#, true);
         check(r#"{"lsp": {"ty": {"disabled": true}, "own": {"command": ["own-ls"], "extensions": [".own"]}}}"#, true);
         check(r#"{"lsp": {"own": {"command": "own-ls"}}}"#, false);

@@ -101,6 +101,7 @@ impl Run {
             agent,
             grants: Arc::clone(&context.grants),
             seen: Arc::clone(&context.seen),
+            repeats: Arc::clone(&self.repeats),
             instructions: Arc::clone(&context.instructions),
             model,
             todos: Arc::new(todos),

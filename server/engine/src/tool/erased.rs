@@ -46,6 +46,10 @@ impl<T: Tool> AnyTool for Erased<T> {
         self.tool.title(partial, facts)
     }
 
+    fn identity(&self, arguments: &Value) -> Option<Value> {
+        self.tool.identity(arguments)
+    }
+
     fn decode(&self, input: Value) -> Result<Box<dyn Any + Send + Sync>, ToolError> {
         let input = schema::with_whole_numbers(schema::without_nulls(input));
         let validator = self.validator.get_or_init(|| jsonschema::validator_for(&self.parameters()).ok());

@@ -69,6 +69,15 @@ impl Tool for Bash {
         }
     }
 
+    /// What is said of a command makes it no other one.
+    fn identity(&self, arguments: &Value) -> Option<Value> {
+        let mut identity = arguments.clone();
+        if let Value::Object(fields) = &mut identity {
+            fields.shift_remove("description");
+        }
+        Some(identity)
+    }
+
     fn access(&self, input: &Input, facts: &Facts) -> Result<Vec<Access>, ToolError> {
         if input.command.trim().is_empty() {
             return Err(ToolError::Tell("`command` is empty; nothing was run".to_owned()));

@@ -105,7 +105,7 @@ pub(super) fn end(end: &TurnEnd) -> Option<String> {
         TurnEnd::Rejected => "Stopped, as you rejected.",
         TurnEnd::Cancelled => "Stopped.",
         TurnEnd::Interrupted => "Interrupted: Copydesk ended before the turn did.",
-        TurnEnd::Failed { message } => message,
+        TurnEnd::Limit { message } | TurnEnd::Failed { message } => message,
     };
     Some(format!("> {}\n", guarded(text).trim_end().replace('\n', "\n> ")))
 }
