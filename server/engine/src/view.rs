@@ -167,14 +167,14 @@ impl View {
     }
 
     pub async fn list(&self, folder: &AbsPath) -> Result<Vec<DirEntry>, ViewError> {
-        Ok(self.files.list(self.real_path(folder).await?).await?)
+        Ok(self.files.list_real(self.real_path(folder).await?).await?)
     }
 
     /// The names beside a granted path: for the suggestions of a missing file.
     pub async fn neighbours(&self, path: &AbsPath) -> Result<Vec<DirEntry>, ViewError> {
         let real = self.real_path(path).await?;
         let folder = real.parent().ok_or_else(|| ViewError::NotGranted(path.clone()))?;
-        Ok(self.files.list(folder).await?)
+        Ok(self.files.list_real(folder).await?)
     }
 
     async fn key(&self, path: &AbsPath) -> Result<DocKey, ViewError> {
@@ -198,11 +198,11 @@ impl View {
             }
         }
         let as_text = |error| ViewError::Text { path: path.clone(), error };
-        encoding::sniff(&self.files.read_range(real.clone(), 0, HEAD).await?).map_err(as_text)?;
+        encoding::sniff(&self.files.read_range_real(real.clone(), 0, HEAD).await?).map_err(as_text)?;
         if stat.len > LARGEST_TEXT {
             return Err(ViewError::TooLarge { path: path.clone(), len: stat.len });
         }
-        let bytes = self.files.read(real.clone()).await?;
+        let bytes = self.files.read_real(real.clone()).await?;
         let (text, encoding) = encoding::decode(&bytes).map_err(as_text)?;
         let source = Source::Disk { encoding, bytes: ContentHash::of(&bytes) };
         let hash = ContentHash::of(text.as_bytes());

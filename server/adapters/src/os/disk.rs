@@ -10,9 +10,10 @@ use std::path::{Component, Path, PathBuf};
 use copydesk_workspace::disk::{DirEntry, Disk, DiskError, Expected, FileKind, Stat};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
 
-use super::folder::{Folder, FolderError, Missing};
+use super::folder::{Folder, FolderError, Missing, open_real};
 
 /// As many links as Linux follows in one path.
 const MAX_LINKS: usize = 40;
@@ -28,12 +29,7 @@ impl Disk for OsDisk {
     }
 
     fn read_range(&self, path: &AbsPath, offset: u64, len: usize) -> Result<Vec<u8>, DiskError> {
-        let mut file = open_file(path)?;
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(offset))
-            .and_then(|_| file.take(len as u64).read_to_end(&mut bytes))
-            .map_err(|error| disk_error(path, error))?;
-        Ok(bytes)
+        range(open_file(path)?, offset, len).map_err(|error| disk_error(path, error))
     }
 
     fn stat(&self, path: &AbsPath) -> Result<Stat, DiskError> {
@@ -57,6 +53,41 @@ impl Disk for OsDisk {
                 kind_of(file_type)
             };
             entries.push(DirEntry { name: entry.file_name().to_string_lossy().into_owned(), kind, is_link });
+        }
+        entries.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        Ok(entries)
+    }
+
+    fn read_real(&self, real: &AbsPath) -> Result<Vec<u8>, DiskError> {
+        let mut bytes = Vec::new();
+        open_file_at(real)?.read_to_end(&mut bytes).map_err(|error| disk_error(real, error))?;
+        Ok(bytes)
+    }
+
+    fn read_range_real(&self, real: &AbsPath, offset: u64, len: usize) -> Result<Vec<u8>, DiskError> {
+        range(open_file_at(real)?, offset, len).map_err(|error| disk_error(real, error))
+    }
+
+    fn list_real(&self, real: &AbsPath) -> Result<Vec<DirEntry>, DiskError> {
+        let folder = open_real(real.as_path(), OFlags::DIRECTORY).map_err(|errno| real_error(real, errno))?;
+        let listed = |errno: Errno| disk_error(real, errno.into());
+        let mut entries = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&folder).map_err(listed)? {
+            let entry = entry.map_err(listed)?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            // An entry that is gone again is not listed.
+            let Ok(own) = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+            let is_link = FileType::from_raw_mode(own.st_mode) == FileType::Symlink;
+            let meant = if is_link { rustix::fs::statat(&folder, name, AtFlags::empty()).ok() } else { Some(own) };
+            let kind = meant.map_or(FileKind::Other, |stat| match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => FileKind::File,
+                FileType::Directory => FileKind::Directory,
+                _ => FileKind::Other,
+            });
+            entries.push(DirEntry { name: name.to_string_lossy().into_owned(), kind, is_link });
         }
         entries.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
         Ok(entries)
@@ -199,6 +230,26 @@ fn components_reversed(path: &Path) -> Vec<std::ffi::OsString> {
         .collect()
 }
 
+fn range(mut file: File, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(offset))?;
+    file.take(len as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// As `open_file`, without following a link (C63).
+fn open_file_at(real: &AbsPath) -> Result<File, DiskError> {
+    let file = File::from(open_real(real.as_path(), OFlags::NONBLOCK).map_err(|errno| real_error(real, errno))?);
+    plain(real, file)
+}
+
+fn real_error(real: &AbsPath, errno: Errno) -> DiskError {
+    match errno {
+        Errno::LOOP => DiskError::Changed(real.clone()),
+        other => disk_error(real, other.into()),
+    }
+}
+
 /// Never waits for the other end of a pipe, and refuses what is endless.
 fn open_file(path: &AbsPath) -> Result<File, DiskError> {
     let file = fs::OpenOptions::new()
@@ -206,6 +257,10 @@ fn open_file(path: &AbsPath) -> Result<File, DiskError> {
         .custom_flags(OFlags::NONBLOCK.bits() as i32)
         .open(path.as_path())
         .map_err(|error| disk_error(path, error))?;
+    plain(path, file)
+}
+
+fn plain(path: &AbsPath, file: File) -> Result<File, DiskError> {
     match kind_of(file.metadata().map_err(|error| disk_error(path, error))?.file_type()) {
         FileKind::File => Ok(file),
         FileKind::Directory => Err(DiskError::IsDirectory(path.clone())),

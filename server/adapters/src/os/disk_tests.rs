@@ -257,6 +257,85 @@ fn c63_folder_swapped_for_a_link_after_the_check_is_not_followed() {
     }
 }
 
+#[test]
+fn c63_folder_swapped_for_a_link_after_the_check_is_not_read_through() {
+    let (_temp, root) = temp();
+    let (folder, outside) = (root.join("ws/folder"), root.join("outside"));
+    fs::create_dir_all(folder.as_path()).unwrap();
+    fs::create_dir(outside.as_path()).unwrap();
+    fs::write(folder.join("f").as_path(), "inside").unwrap();
+    fs::write(outside.join("f").as_path(), "outside").unwrap();
+    let real = OsDisk.real_path(&folder.join("f")).unwrap();
+    assert_eq!(OsDisk.read_real(&real), Ok(b"inside".to_vec()));
+    assert_eq!(OsDisk.read_range_real(&real, 2, 3), Ok(b"sid".to_vec()));
+    assert_eq!(OsDisk.list_real(&folder), OsDisk.list(&folder));
+    fs::rename(folder.as_path(), root.join("ws/moved").as_path()).unwrap();
+    symlink(outside.as_path(), folder.as_path()).unwrap();
+    assert_eq!(OsDisk.read_real(&real), Err(DiskError::Changed(real.clone())));
+    assert_eq!(OsDisk.read_range_real(&real, 0, 9), Err(DiskError::Changed(real.clone())));
+    assert_eq!(OsDisk.list_real(&folder), Err(DiskError::Changed(folder.clone())));
+}
+
+#[test]
+fn lists_of_real_folders_tell_links_and_kinds_as_other_lists_do() {
+    let (_temp, ws) = temp();
+    fs::create_dir(ws.join("d").as_path()).unwrap();
+    fs::write(ws.join("f").as_path(), "").unwrap();
+    symlink("d", ws.join("to_d").as_path()).unwrap();
+    symlink("nowhere", ws.join("to_nowhere").as_path()).unwrap();
+    assert_eq!(OsDisk.list_real(&ws), OsDisk.list(&ws));
+    assert_eq!(OsDisk.list_real(&ws).unwrap().len(), 4);
+    assert_eq!(OsDisk.list_real(&ws.join("missing")), Err(DiskError::NotFound(ws.join("missing"))));
+}
+
+/// The path was judged as it leads inside; another program swaps the folder as fast as it can.
+#[test]
+fn c63_a_racing_swap_never_leads_a_read_or_a_write_outside() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let (_temp, root) = temp();
+    let (folder, moved, outside) = (root.join("ws/folder"), root.join("ws/moved"), root.join("outside"));
+    fs::create_dir_all(folder.as_path()).unwrap();
+    fs::create_dir(outside.as_path()).unwrap();
+    fs::write(folder.join("f").as_path(), "inside").unwrap();
+    fs::write(outside.join("f").as_path(), "outside").unwrap();
+    fs::write(outside.join("only outside").as_path(), "").unwrap();
+    let (real, new) = (folder.join("f"), folder.join("new"));
+    let done = AtomicBool::new(false);
+    let (mut reads, mut refusals) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                fs::rename(folder.as_path(), moved.as_path()).unwrap();
+                symlink(outside.as_path(), folder.as_path()).unwrap();
+                fs::remove_file(folder.as_path()).unwrap();
+                fs::rename(moved.as_path(), folder.as_path()).unwrap();
+            }
+        });
+        // As long as it takes to have seen both, and some more.
+        for turn in 0..200_000 {
+            match OsDisk.read_real(&real) {
+                Ok(bytes) => {
+                    assert_eq!(bytes, b"inside");
+                    reads += 1;
+                }
+                Err(_) => refusals += 1,
+            }
+            let _ = OsDisk.write_real(&new, b"ours", Expected::Absent);
+            if let Ok(entries) = OsDisk.list_real(&folder) {
+                assert!(entries.iter().all(|entry| entry.name != "only outside"), "{entries:?}");
+            }
+            if turn > 2_000 && reads > 50 && refusals > 50 {
+                break;
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(reads > 0 && refusals > 0, "{reads} reads, {refusals} refusals");
+    assert_eq!(names(&outside), ["f", "only outside"]);
+    assert_eq!(text_at(&outside.join("f")), "outside");
+}
+
 #[tokio::test]
 async fn the_files_port_reaches_the_disk() {
     use copydesk_engine::ports::Files as _;
@@ -270,6 +349,9 @@ async fn the_files_port_reaches_the_disk() {
     assert_eq!(files.stat(file.clone()).await, Ok(Stat { kind: FileKind::File, len: 3 }));
     assert_eq!(files.real_path(file.clone()).await, Ok(file.clone()));
     assert_eq!(files.list(ws.clone()).await.unwrap().len(), 1);
+    assert_eq!(files.list_real(ws.clone()).await.unwrap().len(), 1);
+    assert_eq!(files.read_real(file.clone()).await, Ok(b"two".to_vec()));
+    assert_eq!(files.read_range_real(file.clone(), 1, 1).await, Ok(b"w".to_vec()));
     files.remove(file.clone(), ContentHash::of(b"two")).await.unwrap();
     assert_eq!(files.read(file.clone()).await, Err(DiskError::NotFound(file)));
 }

@@ -52,6 +52,18 @@ impl Files for DiskFiles {
         self.blocking(folder, |disk, folder| disk.list(folder))
     }
 
+    fn read_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
+        self.blocking(real, |disk, real| disk.read_real(real))
+    }
+
+    fn read_range_real(&self, real: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
+        self.blocking(real, move |disk, real| disk.read_range_real(real, offset, len))
+    }
+
+    fn list_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>> {
+        self.blocking(real, |disk, real| disk.list_real(real))
+    }
+
     fn real_path(&self, path: AbsPath) -> BoxFuture<'_, Result<AbsPath, DiskError>> {
         self.blocking(path, |disk, path| disk.real_path(path))
     }

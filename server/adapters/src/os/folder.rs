@@ -18,6 +18,39 @@ pub(super) enum Missing {
     Fail,
 }
 
+/// Opens what stands at `real`, for reading; `LOOP` where a link stands on its way.
+pub(super) fn open_real(real: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        match rustix::fs::openat2(CWD, real, flags, Mode::empty(), resolve) {
+            // Kernels before 5.6, and containers that do not know it.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            opened => return opened,
+        }
+    }
+    walk_to(real, flags | OFlags::NOFOLLOW)
+}
+
+/// The same by opening one folder after the other.
+fn walk_to(real: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
+        return rustix::fs::openat(CWD, real, flags, Mode::empty());
+    };
+    let folder = Folder::open(parent, Missing::Fail).map_err(|error| match error {
+        FolderError::Link => Errno::LOOP,
+        FolderError::NotAFolder => Errno::NOTDIR,
+        FolderError::Io(error) => Errno::from_io_error(&error).unwrap_or(Errno::IO),
+    })?;
+    match rustix::fs::openat(&folder.fd, name, flags, Mode::empty()) {
+        // With `DIRECTORY` a link is no folder.
+        Err(Errno::NOTDIR | Errno::MLINK) if folder.is_link(name) => Err(Errno::LOOP),
+        opened => opened,
+    }
+}
+
 pub(super) struct Folder {
     fd: OwnedFd,
 }
@@ -71,6 +104,11 @@ impl Folder {
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn is_link(&self, name: &OsStr) -> bool {
+        let is_link = |stat: Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+        self.stat(name).ok().flatten().is_some_and(is_link)
     }
 
     pub(super) fn may_write(&self, name: &OsStr) -> io::Result<bool> {
@@ -213,3 +251,7 @@ fn rename_to_new(fd: &OwnedFd, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
 fn rename_to_new(_: &OwnedFd, _: &OsStr, _: &OsStr) -> Result<(), Errno> {
     Err(Errno::NOSYS)
 }
+
+#[cfg(test)]
+#[path = "folder_tests.rs"]
+mod tests;

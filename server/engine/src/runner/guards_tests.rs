@@ -1,10 +1,17 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use copydesk_workspace::disk::{DirEntry, Disk, DiskError, Expected, MemoryDisk, Stat};
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::AbsPath;
 use serde_json::json;
 
 use crate::message::ToolStatus;
 use crate::permission::{Verdict, own_configuration};
 use crate::ports::{Ask, OptionKind};
+use crate::testing::DiskFiles;
 use crate::workbench::{Bench, path};
 
 /// What the user rejects, one ask a call.
@@ -181,4 +188,128 @@ async fn edits_of_the_users_own_configuration_are_asked_each_time() {
         assert_eq!(kinds, [OptionKind::AllowOnce, OptionKind::RejectOnce], "no answer stands for good");
     }
     assert_eq!(bench.text(file), "{}\n");
+}
+
+/// Swaps the folder `/w/d` for a link out of the workspace after so many of its operations: between a check and what follows it.
+struct Swapping {
+    disk: Arc<MemoryDisk>,
+    left: AtomicUsize,
+}
+
+impl Swapping {
+    fn tick(&self) {
+        if self.left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.disk.take(&path("/w/d"));
+            self.disk.put_link(&path("/w/d"), "/outside");
+        }
+    }
+
+    /// An operation, behind which the swap may come.
+    fn ticking<T>(&self, result: T) -> T {
+        self.tick();
+        result
+    }
+}
+
+impl Disk for Swapping {
+    fn read(&self, path: &AbsPath) -> Result<Vec<u8>, DiskError> {
+        self.ticking(self.disk.read(path))
+    }
+    fn read_range(&self, path: &AbsPath, offset: u64, len: usize) -> Result<Vec<u8>, DiskError> {
+        self.ticking(self.disk.read_range(path, offset, len))
+    }
+    fn stat(&self, path: &AbsPath) -> Result<Stat, DiskError> {
+        self.ticking(self.disk.stat(path))
+    }
+    fn list(&self, folder: &AbsPath) -> Result<Vec<DirEntry>, DiskError> {
+        self.ticking(self.disk.list(folder))
+    }
+    // As a disk of the system does it: without a gap.
+    fn read_real(&self, real: &AbsPath) -> Result<Vec<u8>, DiskError> {
+        self.ticking(self.disk.read_real(real))
+    }
+    fn read_range_real(&self, real: &AbsPath, offset: u64, len: usize) -> Result<Vec<u8>, DiskError> {
+        self.ticking(self.disk.read_range_real(real, offset, len))
+    }
+    fn list_real(&self, real: &AbsPath) -> Result<Vec<DirEntry>, DiskError> {
+        self.ticking(self.disk.list_real(real))
+    }
+    fn real_path(&self, path: &AbsPath) -> Result<AbsPath, DiskError> {
+        self.ticking(self.disk.real_path(path))
+    }
+    fn write(&self, path: &AbsPath, bytes: &[u8], expected: Expected) -> Result<(), DiskError> {
+        self.ticking(self.disk.write(path, bytes, expected))
+    }
+    fn write_real(&self, real: &AbsPath, bytes: &[u8], expected: Expected) -> Result<(), DiskError> {
+        self.ticking(self.disk.write_real(real, bytes, expected))
+    }
+    fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
+        self.ticking(self.disk.remove(path, expected))
+    }
+}
+
+#[tokio::test]
+async fn c63_a_folder_that_becomes_a_link_at_any_moment_leads_no_call_outside() {
+    for (tool, input, done) in [
+        ("read", json!({"filePath": "d/f"}), "1: inside"),
+        ("read", json!({"filePath": "d"}), "inner/"),
+        ("write", json!({"filePath": "d/new", "content": "x\n"}), "d/new"),
+        ("edit", json!({"filePath": "d/f", "oldString": "side", "newString": "other"}), "d/f"),
+    ] {
+        let mut swapped_in_time = 0;
+        for moment in 1.. {
+            let mut bench = Bench::trusting();
+            bench.put("/w/d/f", "inside\n").put("/w/d/inner/x", "x\n");
+            bench.put("/outside/f", "outside\n").put("/outside/only", "outside\n");
+            let disk = Arc::new(Swapping { disk: bench.disk.clone(), left: AtomicUsize::new(moment) });
+            bench.files = DiskFiles::new(disk.clone());
+            bench.client.answer_all(OptionKind::RejectOnce);
+            let text = bench.call(tool, input.clone()).await.result.text;
+            assert!(
+                !text.contains("outside\n") && !text.contains("1: outside") && !text.contains("only"),
+                "{tool} {moment}: {text}"
+            );
+            let outside: Vec<String> =
+                bench.disk.list(&path("/outside")).unwrap().into_iter().map(|entry| entry.name).collect();
+            assert_eq!(
+                (outside, bench.text("/outside/f")),
+                (vec!["f".to_owned(), "only".to_owned()], "outside\n".to_owned()),
+                "{tool} {moment}"
+            );
+            if bench.disk.stat(&path("/w/d/inner")).is_ok() {
+                assert!(text.contains(done), "{tool}: {text}");
+                break;
+            }
+            swapped_in_time += 1;
+        }
+        assert!(swapped_in_time >= 4, "{tool}: {swapped_in_time}");
+    }
+}
+
+#[tokio::test]
+async fn c62_every_tool_is_asked_for_what_a_link_leads_to_outside() {
+    for (tool, input) in [
+        ("read", json!({"filePath": "out/f"})),
+        ("read", json!({"filePath": "doc.txt"})),
+        ("grep", json!({"pattern": "TOKEN", "path": "out"})),
+        ("glob", json!({"pattern": "*", "path": "out"})),
+        ("edit", json!({"filePath": "out/f", "oldString": "TOKEN", "newString": "x"})),
+        ("write", json!({"filePath": "out/new.txt", "content": "x"})),
+        ("write", json!({"filePath": "dangling", "content": "x"})),
+    ] {
+        let bench = Bench::trusting();
+        bench.put("/tmp/outside/f", "TOKEN\n");
+        bench.disk.put_link(&path("/w/out"), "/tmp/outside");
+        bench.disk.put_link(&path("/w/doc.txt"), "/tmp/outside/f");
+        bench.disk.put_link(&path("/w/dangling"), "/tmp/outside/not-yet");
+        let ask = rejected(&bench, tool, input.clone()).await;
+        assert!(ask.reason.contains("is a link, its target is /tmp/outside"), "{tool} {input}: {}", ask.reason);
+        assert_eq!(bench.disk.list(&path("/tmp/outside")).unwrap().len(), 1, "{tool} {input}");
+        assert_eq!(bench.text("/tmp/outside/f"), "TOKEN\n");
+    }
+    // A search of the workspace does not follow it.
+    let bench = Bench::trusting();
+    bench.put("/tmp/outside/f", "TOKEN\n").disk.put_link(&path("/w/out"), "/tmp/outside");
+    let text = bench.done("grep", json!({"pattern": "TOKEN"})).await;
+    assert!(!text.contains("Line"), "{text}");
 }

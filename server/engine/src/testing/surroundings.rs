@@ -61,6 +61,18 @@ impl<D: Disk> Files for DiskFiles<D> {
         Box::pin(async move { self.disk.list(&folder) })
     }
 
+    fn read_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
+        Box::pin(async move { self.disk.read_real(&real) })
+    }
+
+    fn read_range_real(&self, real: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
+        Box::pin(async move { self.disk.read_range_real(&real, offset, len) })
+    }
+
+    fn list_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>> {
+        Box::pin(async move { self.disk.list_real(&real) })
+    }
+
     fn real_path(&self, path: AbsPath) -> BoxFuture<'_, Result<AbsPath, DiskError>> {
         Box::pin(async move { self.disk.real_path(&path) })
     }
@@ -69,6 +81,15 @@ impl<D: Disk> Files for DiskFiles<D> {
         Box::pin(async move {
             self.writes.fetch_add(1, Ordering::SeqCst);
             let result = self.disk.write(&path, &bytes, expected);
+            self.boundaries.tick();
+            result
+        })
+    }
+
+    fn write_real(&self, real: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
+        Box::pin(async move {
+            self.writes.fetch_add(1, Ordering::SeqCst);
+            let result = self.disk.write_real(&real, &bytes, expected);
             self.boundaries.tick();
             result
         })

@@ -150,6 +150,15 @@ impl Files for HeadsOnly {
     fn list(&self, folder: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>> {
         self.files.list(folder)
     }
+    fn read_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
+        self.read(real)
+    }
+    fn read_range_real(&self, real: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
+        self.read_range(real, offset, len)
+    }
+    fn list_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>> {
+        self.files.list_real(real)
+    }
     fn real_path(&self, path: AbsPath) -> BoxFuture<'_, Result<AbsPath, DiskError>> {
         self.files.real_path(path)
     }

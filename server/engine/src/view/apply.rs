@@ -158,7 +158,7 @@ impl View {
         key: &DocKey,
         expected: Option<(TextEncoding, ContentHash)>,
     ) -> Result<(), CommitError> {
-        let now = match self.files.read(key.path().clone()).await {
+        let now = match self.files.read_real(key.path().clone()).await {
             Ok(now) => Some(ContentHash::of(&now)),
             Err(DiskError::NotFound(_)) => None,
             Err(error) => return Err(ToolError::Tell(error.to_string()).into()),

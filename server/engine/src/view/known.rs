@@ -68,7 +68,7 @@ impl View {
 
     async fn hashes(&self, paths: BTreeSet<AbsPath>) -> BTreeMap<AbsPath, Option<ContentHash>> {
         let hash = |path: AbsPath| async move {
-            let bytes = self.files.read(path.clone()).await.ok();
+            let bytes = self.files.read_real(path.clone()).await.ok();
             if self.editor.texts().reads
                 && let Some(Ok((text, _))) = bytes.as_deref().map(encoding::decode)
             {
@@ -83,7 +83,7 @@ impl View {
     async fn clean_if_shown(&self, real: &AbsPath) {
         let key = DocKey::from_real_path(real.clone());
         let Some(document) = self.overlay.get(&key) else { return };
-        let Ok(bytes) = self.files.read(real.clone()).await else { return };
+        let Ok(bytes) = self.files.read_real(real.clone()).await else { return };
         let on_disk = encoding::decode(&bytes).map(|(text, _)| ContentHash::of(text.as_bytes()));
         if on_disk.is_ok_and(|hash| hash == document.hash()) {
             // It was closed in this moment: then there is nothing to note.

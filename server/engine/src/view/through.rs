@@ -97,7 +97,7 @@ impl View {
     }
 
     async fn text_on_disk(&self, edit: &DiskEdit) -> Option<String> {
-        let bytes = self.files.read(edit.key.path().clone()).await.ok()?;
+        let bytes = self.files.read_real(edit.key.path().clone()).await.ok()?;
         encoding::decode(&bytes).ok().map(|(text, _)| text)
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,11 +12,13 @@ use grep_searcher::Searcher;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use ropey::Rope;
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::control::Control;
 use super::kept::Kept;
 use super::lines::{Line, LineMatcher, Searched};
+use crate::os::folder::open_real;
 
 /// ripgrep's own bound; beyond it the disk is what is waited for.
 const MOST_THREADS: usize = 12;
@@ -59,7 +60,9 @@ impl<'a> Tree<'a> {
                 }
             }
         })?;
-        self.found(kept)
+        let mut found = self.found(kept)?;
+        found.hits.retain(|hit| is_no_link(hit.as_path()));
+        Ok(found)
     }
 
     pub(super) fn lines(self, matcher: &LineMatcher) -> Result<Found<LineHit>, SearchError> {
@@ -250,10 +253,14 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Neither follows a link that was put in the file's place meanwhile, nor waits for the other end of a pipe.
+/// Neither follows a link that was put on the file's way meanwhile (C63), nor waits for the other end of a pipe.
 fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    std::fs::OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
+    Ok(File::from(open_real(path, OFlags::NONBLOCK)?))
+}
+
+/// Whether the path, as it was walked, leads there without a link by now. What is not on the disk is a document.
+fn is_no_link(path: &Path) -> bool {
+    !matches!(open_real(path, OFlags::NONBLOCK), Err(Errno::LOOP))
 }
 
 /// A rope as a reader, without a copy of it.
