@@ -4,6 +4,7 @@ use copydesk_workspace::path::AbsPath;
 
 use super::*;
 use crate::config::Config;
+use crate::permission::{Origin, Rule, Verdict};
 use crate::testing::{FakeModel, World};
 
 fn path(text: &str) -> AbsPath {
@@ -171,11 +172,28 @@ async fn r19_1_a_project_cannot_have_secrets_or_foreign_files_told_unasked() {
     let found = project.instructions(&[".env", "docs/linked.md"]).await;
     let paths: Vec<String> = found.files.iter().map(|file| file.path.to_string()).collect();
     assert_eq!(paths, ["/home/user/project/app/AGENTS.md"]);
-    insta::assert_snapshot!(found.problems.join("\n"), @r"
+    insta::assert_snapshot!(found.problems.join("\n"), @r#"
     instructions: /home/user/project/AGENTS.md leads out of the project, to /home/user/.ssh/id_rsa; name that in your own configuration
-    instructions: /home/user/project/.env may hold secrets and is not read unasked
-    instructions: /home/user/project/docs/linked.md may hold secrets and is not read unasked
-    ");
+    instructions: /home/user/project/.env is not read unasked: rule read "*.env": ask (built-in default)
+    instructions: /home/user/project/docs/linked.md is not read unasked: rule read "*.env": ask (built-in default)
+    "#);
     // The user may: by an absolute path.
     project.check(&["~/.ssh/id_rsa"], &["/home/user/project/app/AGENTS.md", "/home/user/.ssh/id_rsa"]).await;
+}
+
+#[tokio::test]
+async fn c61_instructions_that_rules_keep_from_the_model_are_not_read() {
+    let project =
+        Project::new(&[("/home/user/project/docs/a.md", "open"), ("/home/user/project/docs/b.md", "TOKEN")]).await;
+    let mut config = Config { instructions: vec!["docs/*.md".to_owned()], ..Config::default() };
+    for agent in config.agents.values_mut() {
+        for (pattern, verdict) in [("*", Verdict::Ask), ("docs/b.md", Verdict::Deny)] {
+            let origin = Origin::Variable { name: "X".to_owned() };
+            let (permission, pattern) = ("read".to_owned(), pattern.to_owned());
+            agent.rules.push(Rule { permission, pattern, verdict, origin });
+        }
+    }
+    let found = read_instructions(&project.world.ports, &project.facts, &config).await;
+    assert_eq!(found.files.iter().map(|file| file.text.as_str()).collect::<Vec<_>>(), ["open"]);
+    assert!(found.problems[0].contains("docs/b.md is not read unasked: rule read"), "{:?}", found.problems);
 }

@@ -93,7 +93,7 @@ impl Run {
         let surroundings = self.surroundings().await;
         let mut images = BTreeMap::new();
         let mut cut_replies = 0;
-        let mut spent = TurnSpent::of(self.context.config.limits);
+        let mut spent = TurnSpent::of(self.context.config().limits);
         for step in 1_u32.. {
             if self.cancel.is_cancelled() {
                 return Ok(TurnEnd::Cancelled);

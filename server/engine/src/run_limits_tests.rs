@@ -51,7 +51,9 @@ async fn r13_1_c93_the_third_same_result_says_so_and_the_fourth_call_is_asked() 
     let ask = world.client.next_ask().await;
     assert_eq!(noticed(&world, &session), [false, false, true]);
     assert!(
-        ask.ask.reason.contains("run tells again, though this call gave the same result 3 times: rule doom_loop"),
+        ask.ask
+            .reason
+            .contains("run tells again, though this call gave the same result 3 times: asked by rule doom_loop"),
         "{}",
         ask.ask.reason
     );

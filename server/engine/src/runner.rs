@@ -14,6 +14,7 @@ mod preview;
 mod repeats;
 mod search;
 mod seen;
+mod stopped;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -28,7 +29,7 @@ use crate::config::Config;
 use crate::confinement::{NetworkRight, Rights, WorkspaceRight, confine, is_in_force};
 use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
-use crate::message::{SeenFile, ToolResult, ToolStatus, TurnEnd};
+use crate::message::{ToolResult, ToolStatus, TurnEnd};
 use crate::output;
 use crate::permission::Mode;
 use crate::ports::{Confinement, Connection, Ports, Preview};
@@ -44,6 +45,7 @@ use command::Reach;
 use decide::{Decided, can_be_granted, decide};
 use gate::{Gates, Ticket};
 use repeats::Counted;
+use stopped::Stopped;
 
 pub use grants::{Grants, HeldGrant, HeldScope};
 pub use repeats::Repeats;
@@ -128,23 +130,6 @@ struct Running<'a> {
     view: &'a ToolCallView,
     ticket: Ticket<'a>,
     progress: tokio::sync::mpsc::Receiver<String>,
-}
-
-/// Why a call did not come to its result.
-enum Stopped {
-    Failed {
-        text: String,
-        seen: Vec<SeenFile>,
-    },
-    Cancelled {
-        text: String,
-        stop: Option<TurnEnd>,
-    },
-    /// The turn ends with this call.
-    Turn {
-        text: String,
-        stop: TurnEnd,
-    },
 }
 
 /// A call that the rules or the user have let through.
@@ -417,6 +402,7 @@ impl Runner {
             instructions: FolderInstructions {
                 files: Arc::clone(&ports.files),
                 facts: Arc::clone(&self.deps.facts),
+                agent: Arc::clone(&self.deps.agent),
                 known: Arc::clone(&self.deps.instructions),
                 call: call.to_string(),
             },
@@ -488,42 +474,6 @@ impl Runner {
 
     async fn tell(&self, view: ToolCallView) {
         self.deps.connection.client.update(self.deps.session.clone(), SessionEvent::ToolCallUpdate(view)).await;
-    }
-}
-
-impl Stopped {
-    fn failed(text: String) -> Self {
-        Self::Failed { text, seen: Vec::new() }
-    }
-
-    fn cancelled() -> Self {
-        Self::Cancelled { text: "Cancelled by the user before it was done.".to_owned(), stop: None }
-    }
-
-    fn of(error: ToolError, may_quote: bool) -> Self {
-        match error {
-            ToolError::Tell(text) => Self::failed(text),
-            ToolError::Quote { text, seen, .. } if may_quote => Self::Failed { text, seen },
-            ToolError::Quote { withheld, .. } => Self::failed(withheld),
-            ToolError::Fatal(text) => Self::Turn { text: text.clone(), stop: TurnEnd::Failed { message: text } },
-            ToolError::Cancelled => Self::cancelled(),
-            ToolError::Interrupted(text) => Self::Cancelled { text, stop: None },
-        }
-    }
-
-    fn into_parts(self) -> (ToolStatus, String, Vec<SeenFile>, Option<TurnEnd>) {
-        match self {
-            Self::Failed { text, seen } => (ToolStatus::Failed, text, seen, None),
-            Self::Cancelled { text, stop } => (ToolStatus::Cancelled, text, Vec::new(), stop),
-            Self::Turn { text, stop } => (ToolStatus::Failed, text, Vec::new(), Some(stop)),
-        }
-    }
-}
-
-/// Outside of the preparation nothing is quoted.
-impl From<ToolError> for Stopped {
-    fn from(error: ToolError) -> Self {
-        Self::of(error, false)
     }
 }
 

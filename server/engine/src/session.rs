@@ -1,6 +1,7 @@
 //! A session is an actor: one task that owns its runs, a mailbox in which the client comes first, one run at a time. Its handle is all that others see of it.
 
 mod actor;
+mod attached;
 mod context;
 mod first_model;
 mod journal;
@@ -207,3 +208,7 @@ impl SessionHandle {
 #[cfg(test)]
 #[path = "session_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "session/attached_tests.rs"]
+mod attached_tests;

@@ -306,10 +306,15 @@ fn c63_a_racing_swap_never_leads_a_read_or_a_write_outside() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
+                // In between, a write may make the folder anew.
                 fs::rename(folder.as_path(), moved.as_path()).unwrap();
-                symlink(outside.as_path(), folder.as_path()).unwrap();
+                while symlink(outside.as_path(), folder.as_path()).is_err() {
+                    let _ = fs::remove_dir_all(folder.as_path());
+                }
                 fs::remove_file(folder.as_path()).unwrap();
-                fs::rename(moved.as_path(), folder.as_path()).unwrap();
+                while fs::rename(moved.as_path(), folder.as_path()).is_err() {
+                    let _ = fs::remove_dir_all(folder.as_path());
+                }
             }
         });
         // As long as it takes to have seen both, and some more.

@@ -6,7 +6,7 @@ use copydesk_workspace::path::AbsPath;
 
 use super::glob;
 use crate::config::Config;
-use crate::permission::{Verdict, base_rules, decide, path_pattern};
+use crate::permission::{Rule, Verdict, base_rules, decide, path_pattern};
 use crate::ports::{Files, Ports};
 use crate::tool::Facts;
 
@@ -35,7 +35,9 @@ pub struct InstructionFile {
 
 /// Global, then project, then what the configuration names; each file once.
 pub async fn read_instructions(ports: &Ports, facts: &Facts, config: &Config) -> Instructions {
-    let mut reader = Reader::new(&*ports.files, facts, &facts.worktree, TOTAL_LIMIT);
+    let rules =
+        config.agents.get(&config.default_agent).map_or_else(|| base_rules(Some(facts)), |agent| agent.rules.clone());
+    let mut reader = Reader::new(&*ports.files, &rules, &facts.worktree, TOTAL_LIMIT);
     let folders = ports.environment.folders();
     let global = [
         folders.config.join("copydesk/AGENTS.md"),
@@ -93,7 +95,7 @@ pub(super) enum Origin {
 
 pub(super) struct Reader<'a> {
     files: &'a dyn Files,
-    facts: &'a Facts,
+    rules: &'a [Rule],
     /// What files of the project must not lead out of.
     base: &'a AbsPath,
     pub(super) found: Instructions,
@@ -103,8 +105,8 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Gives `total` bytes at most.
-    pub(super) fn new(files: &'a dyn Files, facts: &'a Facts, base: &'a AbsPath, total: usize) -> Self {
-        Self { files, facts, base, found: Instructions::default(), total, bytes_left: total }
+    pub(super) fn new(files: &'a dyn Files, rules: &'a [Rule], base: &'a AbsPath, total: usize) -> Self {
+        Self { files, rules, base, found: Instructions::default(), total, bytes_left: total }
     }
 
     pub(super) async fn is_file(&self, path: &AbsPath) -> bool {
@@ -158,12 +160,15 @@ impl<'a> Reader<'a> {
         if self.found.files.iter().any(|file| file.path == path) {
             return;
         }
-        if origin == Origin::Project
-            && let Err(problem) = self.check_project_file(&path).await
-        {
-            return self.problem(format!("instructions: {problem}"));
-        }
-        match self.read(&path).await {
+        let real = match origin {
+            Origin::Project => self.check_project_file(&path).await,
+            Origin::User => self.files.real_path(path.clone()).await.map_err(|error| error.to_string()),
+        };
+        let real = match real {
+            Ok(real) => real,
+            Err(problem) => return self.problem(format!("instructions: {problem}")),
+        };
+        match self.read(&path, real).await {
             Ok(text) if text.trim().is_empty() => {}
             Ok(text) => {
                 self.bytes_left -= text.len().min(self.bytes_left);
@@ -173,23 +178,27 @@ impl<'a> Reader<'a> {
         }
     }
 
-    async fn check_project_file(&self, path: &AbsPath) -> Result<(), String> {
+    /// The file's real path, where it may be read unasked.
+    async fn check_project_file(&self, path: &AbsPath) -> Result<AbsPath, String> {
         let told = |error: DiskError| error.to_string();
         let real = self.files.real_path(path.clone()).await.map_err(told)?;
         let base = self.files.real_path(self.base.clone()).await.map_err(told)?;
         if !real.starts_with(&base) {
             return Err(format!("{path} leads out of the project, to {real}; name that in your own configuration"));
         }
-        let pattern = path_pattern(&real, &base);
-        let rules = base_rules(Some(self.facts));
-        match decide("read", &[pattern], &rules, &[]).verdict {
-            Verdict::Allow => Ok(()),
-            Verdict::Ask | Verdict::Deny => Err(format!("{path} may hold secrets and is not read unasked")),
+        let patterns = [path_pattern(path, self.base), path_pattern(&real, &base)];
+        let decision = decide("read", &patterns, self.rules, &[]);
+        match decision.rule {
+            // A rule that asks for all files is no word about instructions.
+            Some(rule) if rule.verdict == Verdict::Deny || rule.verdict == Verdict::Ask && rule.pattern != "*" => {
+                Err(format!("{path} is not read unasked: rule {rule}"))
+            }
+            Some(_) | None => Ok(real),
         }
     }
 
     /// Reads no more than it may give.
-    async fn read(&self, path: &AbsPath) -> Result<String, String> {
+    async fn read(&self, path: &AbsPath, real: AbsPath) -> Result<String, String> {
         let limit = FILE_LIMIT.min(self.bytes_left);
         if limit == 0 {
             return Err(format!(
@@ -198,15 +207,15 @@ impl<'a> Reader<'a> {
             ));
         }
         let told = |error: DiskError| error.to_string();
-        let len = self.files.stat(path.clone()).await.map_err(told)?.len;
+        let len = self.files.stat(real.clone()).await.map_err(told)?.len;
         if usize::try_from(len).is_ok_and(|len| len <= limit) {
-            let bytes = self.files.read(path.clone()).await.map_err(told)?;
+            let bytes = self.files.read_real(real).await.map_err(told)?;
             return match encoding::decode(&bytes) {
                 Ok((text, _)) => Ok(text),
                 Err(error) => Err(format!("{path}: {error}")),
             };
         }
-        let bytes = self.files.read_range(path.clone(), 0, limit).await.map_err(told)?;
+        let bytes = self.files.read_range_real(real, 0, limit).await.map_err(told)?;
         let text = whole_lines(&bytes);
         Ok(format!("{text}\n(The file goes on: {} of {len} bytes are shown. Read it for the rest.)", text.len()))
     }

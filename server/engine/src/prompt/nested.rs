@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use copydesk_workspace::path::AbsPath;
 
 use super::instructions::{InstructionFile, Instructions, Origin, PROJECT_NAMES, Reader};
+use crate::agent::Agent;
 use crate::message::ToolResult;
 use crate::ports::Files;
 use crate::tool::Facts;
@@ -66,6 +67,8 @@ impl KnownInstructions {
 pub struct FolderInstructions {
     pub(crate) files: Arc<dyn Files>,
     pub(crate) facts: Arc<Facts>,
+    /// Whose rules say what may be read.
+    pub(crate) agent: Arc<Agent>,
     pub(crate) known: Arc<KnownInstructions>,
     /// Names the call.
     pub(crate) call: String,
@@ -91,7 +94,7 @@ impl FolderInstructions {
             if left == 0 {
                 break;
             }
-            let mut reader = Reader::new(&*self.files, &self.facts, &base, left);
+            let mut reader = Reader::new(&*self.files, &self.agent.rules, &base, left);
             let Some(found) = first_file(&reader, folder).await else { continue };
             let Ok(real) = self.files.real_path(found.clone()).await else { continue };
             if found == *path || !self.known.claim(&found, &real, &self.call) {

@@ -59,6 +59,7 @@ impl Runner {
             subject: Subject::Session,
             what: format!("run {} again, though this call gave the same result {SAME} times", view.name),
             always: Some(format!("calls of {} that repeat themselves", view.name)),
+            part: None,
         };
         let allowed = match decide(&self.deps, &need) {
             Decided::Allowed => Ok(()),

@@ -6,8 +6,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use super::{Choose, Context, Message, Turn};
+use super::{Choose, Context, Message, Turn, attached};
 use crate::config;
+use crate::event::{SessionEvent, Severity};
 use crate::history;
 use crate::ids::MessageId;
 use crate::image::Prompt;
@@ -79,6 +80,10 @@ impl Actor {
     async fn prompt(&mut self, prompt: Prompt, turn: Turn, done: oneshot::Sender<TurnEnd>) {
         self.context.warn_at_opening().await;
         let (parts, images) = prompt.split();
+        let (parts, notices) = attached::judged(&self.context, parts).await;
+        for text in notices {
+            self.context.emit(SessionEvent::Notice { severity: Severity::Warning, text }).await;
+        }
         let entry = Entry::User {
             message: MessageId::next(&*self.context.ports.ids),
             at: self.context.ports.clock.now(),
