@@ -12,6 +12,7 @@ mod raw;
 mod remembered;
 mod rules;
 mod sandbox;
+mod shared;
 mod substitute;
 mod survey;
 mod trust;
@@ -36,10 +37,11 @@ use crate::run::TurnLimits;
 pub use load::{EditorSays, load, survey};
 pub use raw::config_schema;
 pub(crate) use remembered::remember;
+pub(crate) use shared::SharedConfigs;
 pub use survey::{Found, LookedAt, Statement, Survey, describe};
 pub use trust::{Change, Standing, TrustReport, Wanted, WantedItem};
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     pub model: Option<ModelRef>,
     /// Chosen in an earlier session while `model` was not set; in force where `model` still is not.

@@ -31,6 +31,7 @@ pub struct Engine {
     ports: Ports,
     registry: Arc<Registry>,
     sessions: Mutex<BTreeMap<SessionId, Open>>,
+    configs: Arc<SharedConfigs>,
     /// Fires when the engine ends; sessions have children of it.
     closing: CancellationToken,
     tasks: TaskTracker,
@@ -77,6 +78,7 @@ impl Engine {
             ports,
             registry: Arc::new(registry),
             sessions: Mutex::default(),
+            configs: Arc::default(),
             closing: CancellationToken::new(),
             tasks: TaskTracker::new(),
         })
@@ -250,6 +252,7 @@ impl Engine {
             ports: self.ports.clone(),
             connection,
             config,
+            configs: Arc::clone(&self.configs),
             registry: Arc::clone(&self.registry),
             entries: rows.entries,
             notices: rows.notices,

@@ -56,6 +56,26 @@ async fn a_session_takes_its_configuration_from_files_and_tells_what_is_wrong_wi
     assert_eq!(end.await, TurnEnd::Done);
 }
 
+#[tokio::test(start_paused = true)]
+async fn sessions_of_one_configuration_hold_it_once_and_others_have_their_own() {
+    let (model, _player) = FakeModel::new();
+    let world = World::new(model);
+    let file = path("/home/user/.config/copydesk/copydesk.jsonc");
+    world.disk.put(&file, CONFIG);
+    let engine = Engine::new(world.ports.clone());
+    let open = async || engine.new_session(new(&world, "/home/user/project")).await.unwrap();
+    let is_shared = |a: &SessionHandle, b: &SessionHandle| Arc::ptr_eq(&a.context().config(), &b.context().config());
+    let (first, second) = (open().await, open().await);
+    assert!(is_shared(&first, &second));
+    world.disk.put(&file, CONFIG.replace("7", "[]"));
+    let changed = open().await;
+    assert!(!is_shared(&first, &changed));
+    assert_eq!(changed.config().problems, []);
+    let elsewhere = engine.new_session(new(&world, "/home/user")).await.unwrap();
+    assert!(!is_shared(&changed, &elsewhere), "rules name the session's folders");
+    assert!(is_shared(&changed, &open().await));
+}
+
 /// The whole of it in memory: real configuration, permission, runner and tools; only the model is played.
 #[tokio::test(start_paused = true)]
 async fn a_turn_with_the_built_in_tools_reads_edits_asks_and_plans() {

@@ -8,7 +8,7 @@ use copydesk_workspace::path::AbsPath;
 use super::trust::TrustState;
 use super::{Choices, Choose, Journal};
 use crate::agent::{self, Agent};
-use crate::config::{self, Config, ConfiguredModel, EditorSays};
+use crate::config::{self, Config, ConfiguredModel, EditorSays, SharedConfigs};
 use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
 use crate::message::{Entry, ModelRef, ToolStatus};
@@ -25,6 +25,7 @@ pub(crate) struct Context {
     pub(crate) is_git: bool,
     pub(crate) ports: Ports,
     connection: Connection,
+    configs: Arc<SharedConfigs>,
     loaded: Mutex<Loaded>,
     pub(super) trust: TrustState,
     pub(crate) registry: Arc<Registry>,
@@ -50,7 +51,7 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn new(config: Config, connection: &Connection, facts: &Facts) -> Self {
+    fn new(config: Arc<Config>, connection: &Connection, facts: &Facts) -> Self {
         let scope = DiagnosticsScope {
             servers: config.language_servers.clone(),
             roots: facts.roots.clone(),
@@ -59,7 +60,7 @@ impl Loaded {
         };
         let diagnostics = connection.diagnostics.for_session(&scope);
         Self {
-            config: Arc::new(config),
+            config,
             diagnostics: diagnostics.unwrap_or_else(|| Arc::clone(&connection.diagnostics)),
         }
     }
@@ -75,6 +76,7 @@ pub(crate) struct Parts {
     pub(crate) ports: Ports,
     pub(crate) connection: Connection,
     pub(crate) config: Config,
+    pub(crate) configs: Arc<SharedConfigs>,
     pub(crate) registry: Arc<Registry>,
     /// Stored already.
     pub(crate) entries: Vec<Entry>,
@@ -91,7 +93,7 @@ struct Chosen {
 
 impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { id, facts, is_git, project, ports, connection, config, registry, entries, notices } = parts;
+        let Parts { id, facts, is_git, project, ports, connection, config, configs, registry, entries, notices } = parts;
         let mut chosen = Chosen::default();
         let mut chosen_mode = None;
         let mut results = Vec::new();
@@ -113,7 +115,7 @@ impl Context {
         let problems = warnings.chain(super::trust::notices(&config.trust)).collect();
         let trust = TrustState::new(connection.editor.workspace_trust());
         let mode = chosen_mode.unwrap_or(config.permission_mode);
-        let loaded = Mutex::new(Loaded::new(config, &connection, &facts));
+        let loaded = Mutex::new(Loaded::new(configs.share(config), &connection, &facts));
         let journal = Arc::new(Journal::new(id.clone(), Arc::clone(&ports.store), entries));
         let grants = Grants::new(Arc::clone(&ports.grants), project, mode);
         Self {
@@ -122,6 +124,7 @@ impl Context {
             is_git,
             ports,
             connection,
+            configs,
             loaded,
             trust,
             registry,
@@ -156,7 +159,7 @@ impl Context {
         let editor = EditorSays::of(&*self.connection.editor);
         let config = config::load(&self.ports, &self.facts, editor).await;
         let problems = config.problems.iter().map(ToString::to_string).collect();
-        *lock(&self.loaded) = Loaded::new(config, &self.connection, &self.facts);
+        *lock(&self.loaded) = Loaded::new(self.configs.share(config), &self.connection, &self.facts);
         self.warn(problems).await;
     }
 
