@@ -74,12 +74,17 @@ impl SessionClient {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id().clone(), session);
     }
 
-    /// The session is closed: its updates so far are sent, and nothing is kept of it.
+    /// The session is closed: its updates so far are sent, and nothing is kept of it, unless it was opened again meanwhile.
     pub async fn remove(&self, session: &SessionId) {
         self.flush().await;
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
-        // An error means that the pump is gone with its connection.
-        let _ = self.queue.send(Item::Forget(session.clone())).await;
+        let is_gone = {
+            let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+            sessions.get(session).is_some_and(SessionHandle::is_closed) && sessions.remove(session).is_some()
+        };
+        if is_gone {
+            // An error means that the pump is gone with its connection.
+            let _ = self.queue.send(Item::Forget(session.clone())).await;
+        }
     }
 
     /// Resolves when all updates so far are on their way: an answer that the client is to see after them waits for it.

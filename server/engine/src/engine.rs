@@ -1,6 +1,7 @@
 //! The engine as the faces see it: sessions are opened here, and driven through their handles. What is done with stored ones stands in `stored`.
 
 mod stored;
+mod transitions;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::{self, Config, EditorSays, Survey};
+use crate::config::{self, Config, EditorSays, SharedConfigs, Survey};
 use crate::ids::SessionId;
 use crate::ports::{Connection, Ports, SessionMeta, StoreError};
 use crate::registry::Registry;
@@ -22,6 +23,7 @@ use crate::tool::Facts;
 
 use stored::Rows;
 pub use stored::{History, Listing, Lives, LoadSession, Loaded, SessionPage, SessionSummary};
+use transitions::Transitions;
 
 /// How long the end of sessions is waited for: more than a command has from TERM to KILL, and less than what is left of the 2 s between the end of the
 /// daemon's input and its own (R22.6).
@@ -32,6 +34,7 @@ pub struct Engine {
     registry: Arc<Registry>,
     sessions: Mutex<BTreeMap<SessionId, Open>>,
     configs: Arc<SharedConfigs>,
+    transitions: Transitions,
     /// Fires when the engine ends; sessions have children of it.
     closing: CancellationToken,
     tasks: TaskTracker,
@@ -79,6 +82,7 @@ impl Engine {
             registry: Arc::new(registry),
             sessions: Mutex::default(),
             configs: Arc::default(),
+            transitions: Transitions::default(),
             closing: CancellationToken::new(),
             tasks: TaskTracker::new(),
         })
@@ -133,6 +137,12 @@ impl Engine {
 
     /// Ends one session, as if cancelled, and gives its lease back. Less than 2 s.
     pub async fn close_session(&self, id: &SessionId, connection: &Connection) -> Result<(), EngineError> {
+        let _transition = self.transitions.begin(id).await;
+        self.end_session(id, connection).await
+    }
+
+    /// Within a transition of the session.
+    async fn end_session(&self, id: &SessionId, connection: &Connection) -> Result<(), EngineError> {
         let open = {
             let mut sessions = self.lock();
             match sessions.get(id) {

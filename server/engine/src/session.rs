@@ -178,6 +178,11 @@ impl SessionHandle {
         &self.context.facts.folder
     }
 
+    /// Whether the session has ended, be it that it is open again under another handle.
+    pub fn is_closed(&self) -> bool {
+        self.mailbox.is_closed()
+    }
+
     pub(crate) fn context(&self) -> &Context {
         &self.context
     }

@@ -90,6 +90,7 @@ impl Engine {
     /// Opens a session that is stored, under its own id and in its own folder. A turn that was running when its daemon died is ended as interrupted
     /// (R12.4). A session that is open on this connection stays as it is.
     pub async fn load_session(&self, load: LoadSession) -> Result<Loaded, EngineError> {
+        let _transition = self.transitions.begin(&load.id).await;
         if let Some(loaded) = self.reopen(&load).await? {
             return Ok(loaded);
         }
@@ -129,7 +130,8 @@ impl Engine {
 
     /// Ends the session where it is open on this connection, and removes it for good. Nothing where it is gone already.
     pub async fn delete_session(&self, id: &SessionId, connection: &Connection) -> Result<(), EngineError> {
-        match self.close_session(id, connection).await {
+        let _transition = self.transitions.begin(id).await;
+        match self.end_session(id, connection).await {
             Ok(()) | Err(EngineError::UnknownSession(_)) => Ok(self.ports.store.delete(id.clone()).await?),
             Err(error) => Err(error),
         }
@@ -144,7 +146,7 @@ impl Engine {
         self.check_folder(&self.ports.store.meta(load.id.clone()).await?, &load.folder).await?;
         if self.ports.store.take(load.id.clone(), load.elsewhere).await? != Lease::Kept {
             // What is open here is out of date.
-            self.close_session(&load.id, &load.connection).await?;
+            self.end_session(&load.id, &load.connection).await?;
             return Ok(None);
         }
         if load.history == History::Replayed {

@@ -277,6 +277,61 @@ async fn c95_a_closed_session_stops_its_work_and_is_free() {
     assert!(lines.contains(&"ended Cancelled".to_owned()), "{lines:?}");
 }
 
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Change {
+    Close,
+    Load,
+    Delete,
+}
+
+/// What is left of a session with a running turn when these were asked for at once.
+async fn check_changes_at_once(changes: &[Change]) {
+    let (world, mut player) = world();
+    let engine = Engine::new(world.ports.clone());
+    let (session, reply) = long_turn(&world, &engine, &mut player).await;
+    let id = session.id().clone();
+    let change = async |change: &Change| match change {
+        Change::Close => engine.close_session(&id, &world.connection).await,
+        Change::Load => engine.load_session(world.load_of(&id)).await.map(drop),
+        Change::Delete => engine.delete_session(&id, &world.connection).await,
+    };
+    futures::future::join_all(changes.iter().map(change)).await;
+
+    let is_deleted = changes.contains(&Change::Delete);
+    let is_open = !is_deleted && changes.last() != Some(&Change::Close);
+    assert_eq!(engine.session(&id).is_ok(), is_open, "{changes:?}");
+    assert_eq!(world.store.holds(&id), is_open, "{changes:?}");
+    if is_open {
+        let is_still_running = !changes.contains(&Change::Close);
+        assert_eq!(reply.is_cancelled(), !is_still_running, "{changes:?}");
+        reply.finish(Finish::Stop);
+        let end = ask(&engine.session(&id).unwrap(), "go on");
+        player.next_request().await.finish(Finish::Stop);
+        assert_eq!(end.await, TurnEnd::Done, "{changes:?}");
+    }
+    let entries = world.store.entries(&id);
+    let count = |wanted: fn(&Entry) -> bool| entries.iter().filter(|entry| wanted(entry)).count();
+    let prompts = count(|entry| matches!(entry, Entry::User { .. }));
+    assert_eq!(count(|entry| matches!(entry, Entry::TurnEnded { .. })), prompts, "{changes:?}");
+    assert_eq!(prompts, if is_deleted { 0 } else { 1 + usize::from(is_open) }, "{changes:?}");
+    let calls = count(|entry| matches!(entry, Entry::ToolCall { .. }));
+    assert_eq!(count(|entry| matches!(entry, Entry::ToolResult { .. })), calls, "{changes:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn c95_r12_3_a_session_is_closed_loaded_and_deleted_in_the_order_asked_for() {
+    use Change::{Close, Delete, Load};
+    for first in [Close, Load, Delete] {
+        check_changes_at_once(&[first]).await;
+        for second in [Close, Load, Delete] {
+            check_changes_at_once(&[first, second]).await;
+            for third in [Close, Load, Delete] {
+                check_changes_at_once(&[first, second, third]).await;
+            }
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn r12_3_sessions_are_listed_by_use_in_pages_and_by_folder() {
     let (world, mut player) = world();
