@@ -217,13 +217,16 @@ impl Database {
     }
 
     pub(super) fn meta(&self, session: &SessionId) -> Result<SessionMeta, StoreError> {
-        let meta: Option<String> = self
+        // As bytes: what is damaged need not be UTF-8.
+        let meta: Option<Vec<u8>> = self
             .connection
             .prepare_cached("SELECT meta FROM session WHERE id = ?1")
-            .and_then(|mut select| select.query_row([session.as_str()], |row| row.get(0)).optional())
+            .and_then(|mut select| {
+                select.query_row([session.as_str()], |row| Ok(row.get_ref(0)?.as_bytes()?.to_vec())).optional()
+            })
             .map_err(|error| self.error(&error))?;
         let meta = meta.ok_or_else(|| StoreError::UnknownSession(session.clone()))?;
-        serde_json::from_str(&meta)
+        serde_json::from_slice(&meta)
             .map_err(|error| unusable(&self.path, &format!("the row of session {session} is damaged: {error}")))
     }
 
@@ -245,22 +248,24 @@ impl Database {
         Ok(page)
     }
 
-    /// A session whose own row is damaged is left out, with a warning in the log.
+    /// A session whose own row is damaged is left out, with a warning in the log. As with rows of sessions, the ids come from the index alone, and each
+    /// row is read by itself.
     pub(super) fn list(&self) -> Result<Vec<ListedSession>, StoreError> {
         let sql_error = |error: rusqlite::Error| self.error(&error);
-        let mut select = self.connection.prepare_cached("SELECT id, meta FROM session").map_err(sql_error)?;
-        let rows: Vec<(String, String)> = select
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-            .and_then(Iterator::collect)
-            .map_err(sql_error)?;
-        let read = |(id, meta): (String, String)| match serde_json::from_str::<SessionMeta>(&meta) {
-            Ok(meta) => Some(self.listed(meta)),
-            Err(error) => {
-                tracing::warn!(session = id, %error, "a damaged session was left out of the list");
-                None
+        let mut select = self.connection.prepare_cached("SELECT id FROM session ORDER BY id").map_err(sql_error)?;
+        let ids: Vec<rusqlite::Result<String>> = select.query_map([], |row| row.get(0)).map_err(sql_error)?.collect();
+        let read = |id: rusqlite::Result<String>| {
+            let session = id.map(SessionId::new).map_err(sql_error);
+            match session.and_then(|session| self.meta(&session)) {
+                Ok(meta) => Some(Ok(self.listed(meta))),
+                Err(error) if error.retry() => Some(Err(error)),
+                Err(error) => {
+                    tracing::warn!(%error, "a damaged session was left out of the list");
+                    None
+                }
             }
         };
-        Ok(rows.into_iter().filter_map(read).collect())
+        ids.into_iter().filter_map(read).collect()
     }
 
     pub(super) fn first_prompt(&self, session: &SessionId) -> Result<Option<Entry>, StoreError> {

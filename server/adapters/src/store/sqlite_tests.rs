@@ -215,17 +215,20 @@ async fn r2_5_c94_a_damaged_page_costs_its_own_rows() {
 }
 
 #[tokio::test]
-async fn r2_5_a_damaged_session_does_not_hide_the_others() {
-    let fixture = Fixture::new();
-    let store = fixture.store();
-    store.create(meta("ses_1", 1)).await.unwrap();
-    store.create(meta("ses_2", 2)).await.unwrap();
-    let connection = fixture.closed(store);
-    connection.execute("UPDATE session SET meta = '{' WHERE id = 'ses_1'", []).unwrap();
-    drop(connection);
-    let store = fixture.store();
-    assert_eq!(listed(&store).await, [meta("ses_2", 2)]);
-    assert!(matches!(load(&store, id()).await, Err(StoreError::Unusable { reason, .. }) if reason.contains("ses_1")));
+async fn r2_5_c94_a_damaged_session_does_not_hide_the_others() {
+    for damage in ["'{'", "7", "'[]'", "''", "CAST(x'7bff7d' AS TEXT)"] {
+        let fixture = Fixture::new();
+        let store = fixture.store();
+        store.create(meta("ses_1", 1)).await.unwrap();
+        store.create(meta("ses_2", 2)).await.unwrap();
+        let connection = fixture.closed(store);
+        connection.execute(&format!("UPDATE session SET meta = {damage} WHERE id = 'ses_1'"), []).unwrap();
+        drop(connection);
+        let store = fixture.store();
+        assert_eq!(listed(&store).await, [meta("ses_2", 2)], "{damage}");
+        let loaded = load(&store, id()).await;
+        assert!(matches!(&loaded, Err(StoreError::Unusable { reason, .. }) if reason.contains("ses_1")), "{loaded:?}");
+    }
 }
 
 /// A file as the releases with format 1 have written it. It is never written again.
