@@ -11,6 +11,7 @@ pub mod edit;
 pub mod encoding;
 pub mod hash;
 pub mod matching;
+pub mod patch;
 pub mod path;
 pub mod position;
 pub mod uri;
