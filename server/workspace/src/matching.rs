@@ -4,6 +4,7 @@
 //! only find the place for the error.
 
 mod escapes;
+mod hunks;
 mod indent;
 mod lf;
 mod look_alikes;
@@ -21,6 +22,7 @@ use crate::edit::{EditSet, TextEdit};
 use lf::{LfText, Lines, normalised};
 use stages::{Found, Search};
 
+pub use hunks::{HunkError, HunkProblem, find_hunks};
 pub use look_alikes::LOOK_ALIKES;
 pub use near_miss::NearMiss;
 
@@ -125,13 +127,16 @@ fn literal_place(file: &LfText<'_>, original: &str, replacement: Replacement<'_>
 }
 
 fn finished(text: &Rope, file: &LfText<'_>, found: Found) -> Result<Matched, MatchError> {
-    let changes = |edit: &TextEdit| text.get_byte_slice(edit.range.clone()).is_none_or(|old| old != edit.text.as_str());
-    let edits: Vec<TextEdit> = found.edits.iter().map(|edit| file.to_original(edit)).filter(changes).collect();
+    let edits = found.edits.iter().map(|edit| file.to_original(edit)).filter(|edit| changes(text, edit)).collect();
     let edits = EditSet::new(text, edits).map_err(|_| MatchError::NotFound { nearest: None })?;
     if edits.is_empty() {
         return Err(MatchError::AlreadyInPlace { line: found.line + 1 });
     }
     Ok(Matched { edits, replacements: found.replacements, warnings: found.warnings })
+}
+
+fn changes(text: &Rope, edit: &TextEdit) -> bool {
+    text.get_byte_slice(edit.range.clone()).is_none_or(|old| old != edit.text.as_str())
 }
 
 /// As many as a reader can use.
