@@ -343,7 +343,7 @@ fn blocks(prompt: &Prompt) -> Vec<acp::ContentBlock> {
             Shown::Text(text) => texts.push(text),
             Shown::Image(image) => {
                 blocks.extend(joined(&mut texts));
-                blocks.push(acp::ContentBlock::Image(image));
+                blocks.push(acp::ContentBlock::Image(*image));
             }
         }
     }
@@ -353,7 +353,7 @@ fn blocks(prompt: &Prompt) -> Vec<acp::ContentBlock> {
 
 enum Shown {
     Text(String),
-    Image(acp::ImageContent),
+    Image(Box<acp::ImageContent>),
 }
 
 fn shown(prompt: &Prompt, part: &PromptPart) -> Shown {
@@ -364,7 +364,8 @@ fn shown(prompt: &Prompt, part: &PromptPart) -> Shown {
         PromptPart::Image { hash, uri, .. } => match prompt.image(*hash) {
             Some(image) => {
                 let data = BASE64_STANDARD.encode(image.bytes());
-                return Shown::Image(acp::ImageContent::new(data, image.kind().mime()).uri(uri.clone()));
+                let content = acp::ImageContent::new(data, image.kind().mime()).uri(uri.clone());
+                return Shown::Image(Box::new(content));
             }
             None => {
                 format!("[an image that is lost{}]", uri.as_ref().map(|uri| format!(": {uri}")).unwrap_or_default())

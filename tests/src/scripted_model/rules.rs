@@ -89,7 +89,7 @@ fn is_text(value: &Value) -> bool {
 fn is_image(kind: &str, base64: &str) -> bool {
     let body = base64.trim_end_matches('=');
     let usual = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
-    let is_base64 = !body.is_empty() && base64.len() % 4 == 0 && base64.len() - body.len() <= 2;
+    let is_base64 = !body.is_empty() && base64.len().is_multiple_of(4) && base64.len() - body.len() <= 2;
     ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&kind) && is_base64 && body.bytes().all(usual)
 }
 

@@ -22,7 +22,12 @@ pub struct GrantFile {
 struct Looked {
     file: KeptFile,
     /// What was read last, and of which file.
-    known: Mutex<Option<(Option<Stamp>, Arc<Vec<KeptGrant>>)>>,
+    known: Mutex<Option<Known>>,
+}
+
+struct Known {
+    of: Option<Stamp>,
+    grants: Arc<Vec<KeptGrant>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -110,14 +115,14 @@ impl Looked {
         // Before the reading: what is written after it is read at the next look.
         let stamp = self.file.stamp();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, grants)) = &*known
-            && *of == stamp
+        if let Some(known) = &*known
+            && known.of == stamp
         {
-            return Ok(Arc::clone(grants));
+            return Ok(Arc::clone(&known.grants));
         }
         *known = None;
         let grants = Arc::new(self.check(self.file.read().map_err(failure)?)?.grants);
-        *known = Some((stamp, Arc::clone(&grants)));
+        *known = Some(Known { of: stamp, grants: Arc::clone(&grants) });
         Ok(grants)
     }
 
