@@ -5,6 +5,7 @@ pub mod config;
 pub mod doctor;
 pub mod logs;
 pub mod permissions;
+pub mod printable;
 pub mod schema;
 pub mod trust;
 

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use copydesk::cli::{Cli, Command};
 use copydesk::commands::Surroundings;
+use copydesk::commands::printable::Printable;
 use copydesk::serve::Farewell;
 use copydesk::wiring::Adapters;
 use copydesk::{commands, demo, log, process, serve, terminal};
@@ -41,7 +42,7 @@ fn main() -> ExitCode {
         Command::Acp => runtime.block_on(run_acp()),
         Command::Run(run) => runtime.block_on(terminal::run(run, Adapters::of_process().into_services())),
         Command::Auth { command } => {
-            runtime.block_on(look_after(async |at, out| commands::auth::run(&command, at, out)))
+            runtime.block_on(look_after(async |at, out| commands::auth::run(&command, at, out).await))
         }
         Command::Trust(trust) => {
             runtime.block_on(look_after(async |at, out| commands::trust::run(trust, at, out).await))
@@ -53,7 +54,7 @@ fn main() -> ExitCode {
         Command::Config { command } => {
             runtime.block_on(look_after(async |at, out| commands::config::run(command, at, out).await))
         }
-        Command::Schema { which } => commands::schema::run(which, &mut std::io::stdout()),
+        Command::Schema { which } => read_enough(commands::schema::run(which, &mut std::io::stdout())),
         Command::Logs { follow: false } => {
             runtime.block_on(look_after(async |at, out| commands::logs::print_path(at, out)))
         }
@@ -68,11 +69,15 @@ fn main() -> ExitCode {
     result.unwrap_or_else(|error| failed(&error))
 }
 
-/// A reader that has seen enough is no failure.
 async fn look_after(
     command: impl AsyncFnOnce(&Surroundings, &mut (dyn Write + Send)) -> std::io::Result<ExitCode>,
 ) -> std::io::Result<ExitCode> {
-    match command(&Surroundings::of_process()?, &mut std::io::stdout()).await {
+    read_enough(command(&Surroundings::of_process()?, &mut Printable(std::io::stdout())).await)
+}
+
+/// A reader that has seen enough is no failure.
+fn read_enough(result: std::io::Result<ExitCode>) -> std::io::Result<ExitCode> {
+    match result {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         result => result,
     }

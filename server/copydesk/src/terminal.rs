@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use copydesk_engine::engine::{Engine, EngineError, History, Listing, LoadSession, NewSession};
+use copydesk_engine::escape::escaped;
 use copydesk_engine::ids::SessionId;
 use copydesk_engine::image::Prompt;
 use copydesk_engine::message::{PromptPart, TurnEnd};
@@ -60,7 +61,8 @@ pub async fn run(run: Run, services: Services) -> io::Result<ExitCode> {
     let code = match working.await {
         Ok(code) => code,
         Err(Refusal { code, text }) => {
-            told.tell(&format!("{}\n", text.trim_end())).await;
+            // It may quote what others have written: names of files, agents of a project.
+            told.tell(&format!("{}\n", escaped(text.trim_end()))).await;
             code
         }
     };

@@ -3,6 +3,7 @@
 use std::process::{Output, Stdio};
 
 use copydesk_tests::daemon::Home;
+use copydesk_tests::pty::Pty;
 use tokio::io::AsyncWriteExt;
 
 const KEY: &str = "sk-0123456789abcdef";
@@ -50,4 +51,48 @@ async fn keys_are_stored_listed_removed_and_imported() {
     assert_eq!(said(&home, &["logout", "groq"], "").await, "The key of groq is removed.\n");
     assert!(said(&home, &["logout", "groq"], "").await.starts_with("failed: No key is stored for groq"));
     assert_eq!(said(&home, &["list"], "").await, "anthropic  sk-0…cdef\n");
+}
+
+#[tokio::test]
+async fn what_is_no_key_or_no_provider_is_refused_whole_and_nothing_draws_on_the_terminal() {
+    let home = Home::new();
+    let long = "k".repeat((16 << 10) + 1);
+    for key in ["", " \n", "a\nb\n", "\u{1b}[2J", "schlüssel", &long] {
+        assert!(said(&home, &["login", "anthropic"], key).await.starts_with("failed: A key is one line"), "{key:?}");
+    }
+    let mut child = home.command(&["auth", "login", "anthropic"]).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"\xff\xfe\n").await.unwrap();
+    let errors = String::from_utf8(child.wait_with_output().await.unwrap().stderr).unwrap();
+    assert!(errors.starts_with("A key is one line"), "{errors}");
+    for provider in ["", " ", "a\nb", "\u{1b}[1m"] {
+        assert!(said(&home, &["login", provider], KEY).await.starts_with("failed: A provider has"), "{provider:?}");
+    }
+    assert!(!home.data().join("copydesk/auth.json").exists());
+
+    std::fs::create_dir_all(home.data().join("copydesk")).unwrap();
+    let file = home.data().join("copydesk/auth.json");
+    std::fs::write(&file, r#"{"\u001b[2Jx": {"type": "api", "key": "k"}}"#).unwrap();
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    assert_eq!(said(&home, &["list"], "").await, "\\u{1b}[2Jx  …\n");
+    assert!(said(&home, &["logout", "\u{1b}y"], "").await.contains("for \\u{1b}y;"));
+}
+
+#[tokio::test]
+async fn a_login_that_is_given_up_leaves_the_terminal_as_it_was() {
+    let home = Home::new();
+    let mut shell = tokio::process::Command::new("bash");
+    // The shell is left alone by the Ctrl-C, and shows how it finds the terminal.
+    shell.args(["--norc", "-c", "trap : INT; \"$0\" auth login anthropic; echo \"ended $?\"; stty -a"]);
+    let program = home.command(&[]);
+    let program = program.as_std();
+    shell.arg(program.get_program()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+    shell.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut terminal = Pty::spawn(shell);
+    terminal.expect("(not shown): ").await;
+    terminal.type_text("half a ke");
+    terminal.type_text("\u{3}");
+    terminal.expect("ended 130").await;
+    let (_, state) = terminal.end().await;
+    assert!(state.contains(" echo ") && !state.contains(" -echo "), "{state}");
+    assert!(!home.data().join("copydesk/auth.json").exists());
 }

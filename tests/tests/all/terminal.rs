@@ -135,6 +135,53 @@ async fn files_are_given_with_the_prompt_images_as_images() {
 }
 
 #[tokio::test]
+async fn what_is_refused_before_a_turn_draws_nothing_on_the_terminal() {
+    let (model, home) = start([]).await;
+    home.write(".copydesk/agents/a\u{1b}[2Jb.md", "---\nmode: primary\n---\nBe red.\n");
+    for arguments in [
+        ["--agent", "x\u{1b}[31m"],
+        ["--agent", "unknown"],
+        ["--model", "x\u{1b}[31m"],
+        ["--session", "ses_\u{1b}]0;title\u{7}"],
+        ["--file", "\u{1b}[8mgone"],
+    ] {
+        let Ended { code, output, errors } = run(&home, &[&arguments[..], &["hi"]].concat()).await;
+        assert!(matches!(code, Some(1 | 2)) && output.is_empty(), "{arguments:?}: {output}");
+        assert!(!errors.contains(['\u{1b}', '\u{7}']), "{errors:?}");
+        assert!(errors.contains("\\u{1b}"), "{arguments:?}: {errors:?}");
+    }
+    model.finish();
+}
+
+#[tokio::test]
+async fn what_is_no_ordinary_file_is_refused_without_waiting_for_it() {
+    let (model, home) = start([]).await;
+    let pipe = home.workspace().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().await.unwrap().success());
+    for path in [pipe.to_str().unwrap(), "/dev/zero", "/dev/tty"] {
+        let Ended { code, errors, .. } = run(&home, &["hi", "--file", path]).await;
+        assert!(code == Some(2) && errors.contains("no ordinary file"), "{path}: {errors}");
+    }
+    model.finish();
+}
+
+#[tokio::test]
+async fn an_output_that_cannot_be_written_is_said_and_one_that_nobody_reads_is_not() {
+    let (model, home) = start(Script::function(|_| Reply::text("An answer."))).await;
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let (unread, output) = std::io::pipe().unwrap();
+    drop(unread);
+    for (output, expected) in [(Stdio::from(full), true), (Stdio::from(output), false)] {
+        let child = command(&home, &["hi"]).stdin(Stdio::null()).stdout(output).spawn().unwrap();
+        let ended = tokio::time::timeout(Duration::from_secs(30), child.wait_with_output()).await.unwrap().unwrap();
+        let errors = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(130), "{errors}");
+        assert_eq!(errors.contains("Standard output cannot be written"), expected, "{errors}");
+    }
+    model.finish();
+}
+
+#[tokio::test]
 async fn standard_input_is_context_beside_a_prompt_and_the_prompt_without_one() {
     let (model, home) = start([Reply::text("A diff."), Reply::text("A question.")]).await;
     assert_eq!(run_with(&home, &["what is this?"], "+ added\n").await.code, Some(0));

@@ -75,6 +75,34 @@ async fn the_doctor_names_each_thing_that_is_wrong() {
 }
 
 #[tokio::test]
+async fn a_reader_that_has_seen_enough_is_no_failure() {
+    let home = Home::new();
+    for arguments in [&["doctor"][..], &["config", "path"], &["schema"], &["schema", "tools"], &["logs"]] {
+        let (unread, output) = std::io::pipe().unwrap();
+        drop(unread);
+        let mut command = home.command(arguments);
+        let ended = tokio::time::timeout(LIMIT, command.stdout(output).status()).await.unwrap().unwrap();
+        assert_eq!(ended.code(), Some(0), "{arguments:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_project_has_written_draws_nothing_on_the_terminal() {
+    let home = Home::new();
+    home.write(
+        "copydesk.json",
+        r#"{ "model": 7, "instructions": ["\u001b[2J"], "agent": { "a\u001b]0;x\u0007": { "steps": "many" } } }"#,
+    );
+    for arguments in
+        [&["config", "check"][..], &["config", "explain", "instructions"], &["config", "explain", "\u{1b}[2J"]]
+    {
+        let (_, printed) = run(&mut home.command(arguments)).await;
+        assert!(!printed.contains(['\u{1b}', '\u{7}']), "{printed:?}");
+        assert!(printed.contains("u{1b}") || printed.contains("u001b"), "{printed:?}");
+    }
+}
+
+#[tokio::test]
 async fn config_says_where_it_looks_what_is_wrong_and_why_a_key_has_its_value() {
     let home = Home::new();
     let file = configure(&home, "{\n  \"model\": \"ollama/mine\",\n  \"tool_output\": { \"max_lines\": \"many\" }\n}");

@@ -33,8 +33,10 @@ pub enum AuthError {
         "Other users can reach {path} (mode {mode:o}), so its keys are not used. Run `chmod 600` on it, and replace the keys if somebody may have read them."
     )]
     Exposed { path: PathBuf, mode: u32 },
-    #[error("A key is one line of printable characters; nothing was stored.")]
+    #[error("A key is one line of printable ASCII characters, 16 KiB at most; nothing was stored.")]
     NoKey,
+    #[error("A provider has the name that it has in the configuration, such as `anthropic`; nothing was stored.")]
+    NoProvider,
 }
 
 impl AuthFile {
@@ -74,8 +76,12 @@ impl AuthFile {
     /// Replaces what was stored for the provider.
     pub fn store(&self, provider: &str, key: &str) -> Result<(), AuthError> {
         let key = key.trim();
-        if key.is_empty() || key.chars().any(char::is_control) {
+        // What a header can carry.
+        if key.is_empty() || !key.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
             return Err(AuthError::NoKey);
+        }
+        if provider.trim().is_empty() || provider.contains(char::is_control) {
+            return Err(AuthError::NoProvider);
         }
         self.change(|entries| {
             entries.insert(provider.to_owned(), json!({"type": "api", "key": key}));

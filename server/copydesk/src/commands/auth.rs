@@ -1,6 +1,6 @@
 //! `copydesk auth`: keys of providers, kept in a file of the user's own. A key is never said.
 
-use std::io::{BufRead, IsTerminal, Read, Write};
+use std::io::{BufRead, IsTerminal, Read as _, Write};
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -8,6 +8,8 @@ use copydesk_adapters::os::auth_file::{AuthError, AuthFile};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use super::Surroundings;
+use super::printable::Printable;
+use crate::process::Signals;
 
 #[derive(Debug, Subcommand)]
 pub enum AuthCommand {
@@ -24,16 +26,19 @@ pub enum AuthCommand {
     Import,
 }
 
-/// A longer input is no key.
-const MAX_KEY: u64 = 16 << 10;
+/// A longer input is no key, in bytes.
+const MAX_KEY: usize = 16 << 10;
+
+/// As shells say that a command was ended by Ctrl-C.
+const INTERRUPTED: u8 = 130;
 
 /// Exit code 1 where nothing was done.
-pub fn run(command: &AuthCommand, at: &Surroundings, out: &mut dyn Write) -> std::io::Result<ExitCode> {
+pub async fn run(command: &AuthCommand, at: &Surroundings, out: &mut (dyn Write + Send)) -> std::io::Result<ExitCode> {
     let data = at.environment().folders().data;
     let file = AuthFile::in_folder(&data);
     let done = match command {
         AuthCommand::Login { provider } => {
-            let key = read_key(provider)?;
+            let Some(key) = read_key(provider).await? else { return Ok(ExitCode::from(INTERRUPTED)) };
             file.store(provider, &key)
                 .map(|()| Done(format!("The key of {provider} is stored in {}.", file.path().display())))
         }
@@ -60,7 +65,7 @@ pub fn run(command: &AuthCommand, at: &Surroundings, out: &mut dyn Write) -> std
     };
     match done.unwrap_or_else(|error| NotDone(error.to_string())) {
         Done(text) => writeln!(out, "{text}").map(|()| ExitCode::SUCCESS),
-        NotDone(text) => writeln!(std::io::stderr(), "{text}").map(|()| ExitCode::FAILURE),
+        NotDone(text) => writeln!(Printable(std::io::stderr()), "{text}").map(|()| ExitCode::FAILURE),
     }
 }
 
@@ -84,24 +89,37 @@ fn import(into: &AuthFile, from: &AuthFile) -> Result<Outcome, AuthError> {
     }))
 }
 
-/// From the terminal, without showing it; else the whole of standard input.
-fn read_key(provider: &str) -> std::io::Result<String> {
-    let input = std::io::stdin();
-    if !input.is_terminal() {
-        let mut key = String::new();
-        input.lock().take(MAX_KEY).read_to_string(&mut key)?;
-        return Ok(key);
+/// From the terminal, without showing it; else the whole of standard input. `None` where the user gave up.
+async fn read_key(provider: &str) -> std::io::Result<Option<String>> {
+    if !std::io::stdin().is_terminal() {
+        return read(|input, key| input.read_to_end(key)).await.map(Some);
     }
-    let mut terminal = std::io::stderr();
+    let mut terminal = Printable(std::io::stderr());
     write!(terminal, "Key of {provider} (not shown): ")?;
     terminal.flush()?;
-    let mut key = String::new();
+    // Heard from here on, so that the terminal does not stay silent.
+    let mut signals = Signals::listen()?;
     let hidden = Hidden::begin()?;
-    let read = input.lock().take(MAX_KEY).read_line(&mut key);
+    let key = tokio::select! {
+        key = read(|input, key| input.read_until(b'\n', key)) => Some(key),
+        _ = signals.next() => None,
+    };
     drop(hidden);
     writeln!(terminal)?;
-    read?;
-    Ok(key)
+    key.transpose()
+}
+
+/// What is no text or too long is given so that it is refused as a key.
+async fn read(
+    from: impl FnOnce(&mut dyn BufRead, &mut Vec<u8>) -> std::io::Result<usize> + Send + 'static,
+) -> std::io::Result<String> {
+    let read = tokio::task::spawn_blocking(move || {
+        let mut key = Vec::new();
+        from(&mut std::io::stdin().lock().take(MAX_KEY as u64 + 1), &mut key).map(|_| key)
+    });
+    let key = read.await.map_err(std::io::Error::other)??;
+    let is_too_long = key.len() > MAX_KEY;
+    Ok(String::from_utf8(key).ok().filter(|_| !is_too_long).unwrap_or_default())
 }
 
 /// The terminal shows nothing that is typed until this is dropped.

@@ -1,7 +1,7 @@
 //! Files that are named on the command line, as pieces of the prompt: images to be looked at, text to be read, folders by their name. The user has named
 //! them, so nobody is asked.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -21,16 +21,17 @@ pub(super) fn attach(prompt: &mut Prompt, folder: &AbsPath, path: &Path) -> Resu
     let path = folder.join(path);
     let cannot = |error: &dyn std::fmt::Display| format!("{path} cannot be given to the model: {error}.");
     let uri = uri_from_path(&path);
-    let file = File::open(path.as_path()).map_err(|error| cannot(&error))?;
-    let metadata = file.metadata().map_err(|error| cannot(&error))?;
+    // Before it is opened: that alone waits, with a pipe that nobody writes into.
+    let metadata = fs::metadata(path.as_path()).map_err(|error| cannot(&error))?;
     if metadata.is_dir() {
         prompt.push(PromptPart::Link { uri, name: path.name() });
         return Ok(());
     }
     if !metadata.is_file() {
         // A pipe might never end.
-        return Err(cannot(&"it is no ordinary file"));
+        return Err(cannot(&"it is no ordinary file; what a command prints can be given by standard input"));
     }
+    let file = File::open(path.as_path()).map_err(|error| cannot(&error))?;
     let bytes = read(file).map_err(|error| cannot(&error))?;
     if ImageType::of(&bytes).is_some() {
         prompt.push_image(Image::new(bytes).map_err(|error| cannot(&error))?, Some(uri));

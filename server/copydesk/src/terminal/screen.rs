@@ -120,6 +120,10 @@ impl Output {
         if let Err(error) = written {
             tracing::debug!(%error, "standard output is closed");
             self.is_closed = true;
+            // A reader that has seen enough is no failure.
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                self::error(&format!("Standard output cannot be written: {error}.\n"));
+            }
         }
         self.at_start = text.ends_with('\n');
     }
