@@ -59,10 +59,7 @@ impl Loaded {
             hidden_vars: config.key_variables.clone(),
         };
         let diagnostics = connection.diagnostics.for_session(&scope);
-        Self {
-            config,
-            diagnostics: diagnostics.unwrap_or_else(|| Arc::clone(&connection.diagnostics)),
-        }
+        Self { config, diagnostics: diagnostics.unwrap_or_else(|| Arc::clone(&connection.diagnostics)) }
     }
 }
 
@@ -93,7 +90,8 @@ struct Chosen {
 
 impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { id, facts, is_git, project, ports, connection, config, configs, registry, entries, notices } = parts;
+        let Parts { id, facts, is_git, project, ports, connection, config, configs, registry, entries, notices } =
+            parts;
         let mut chosen = Chosen::default();
         let mut chosen_mode = None;
         let mut results = Vec::new();
