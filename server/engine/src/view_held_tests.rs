@@ -94,6 +94,42 @@ async fn what_the_user_has_typed_meanwhile_is_not_overwritten() {
 }
 
 #[tokio::test]
+async fn r6_2_c25_nothing_is_written_while_the_editor_does_not_say_what_is_unsaved() {
+    for access in [BOTH, READS] {
+        for is_known in [true, false] {
+            let bench = bench(access, Taking::Saves);
+            bench.put("/w/a", "one\n");
+            if is_known {
+                bench.done("read", json!({ "filePath": "a" })).await;
+            }
+            bench.editor.is_silent(true);
+            let text = bench.done("read", json!({ "filePath": "a" })).await;
+            assert!(text.contains("1: one"), "the disk can be read: {text}");
+            let text = bench.failed("edit", edit("one", "two")).await;
+            assert!(text.contains("does not answer whether it has unsaved text"), "{text}");
+            assert_eq!((bench.text("/w/a").as_str(), bench.editor.written().len()), ("one\n", 0));
+            bench.editor.is_silent(false);
+            bench.done("edit", edit("one", "two")).await;
+            assert_eq!(bench.text("/w/a"), "two\n");
+        }
+    }
+}
+
+#[tokio::test]
+async fn r6_2_an_editor_that_falls_silent_before_the_write_is_not_written_behind() {
+    let bench = bench(BOTH, Taking::Saves);
+    bench.put("/w/a", "one\n");
+    bench.editor.put_buffer("/w/a", "one\n");
+    let base = bench.view().snapshot(&path("/w/a")).await.unwrap();
+    let edits = copydesk_workspace::edit::EditSet::between(&base.text, &ropey::Rope::from("two\n"));
+    bench.editor.is_silent(true);
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let applied = bench.view().apply(vec![super::FileEdit::Modify { base, edits }], "label", &cancel).await;
+    assert!(matches!(applied, Err(crate::tool::CommitError::Tool(_))), "{applied:?}");
+    assert_eq!(bench.text("/w/a"), "one\n");
+}
+
+#[tokio::test]
 async fn line_endings_are_told_in_the_editor_s_words_and_stay_in_the_file() {
     let bench = bench(BOTH, Taking::Keeps);
     bench.put("/w/a", "one\r\ntwo\r\n");

@@ -10,6 +10,7 @@ use copydesk_workspace::path::{AbsPath, DocKey};
 use ropey::Rope;
 use tokio_util::sync::CancellationToken;
 
+use super::held::{Silent, is_asked};
 use super::open::{OpenEdit, OpenFailure};
 use super::through::{Route, Through};
 use super::{Applied, FileEdit, Snapshot, Source, View, ViewError};
@@ -121,8 +122,15 @@ impl View {
             (None, Source::Disk { encoding, bytes }) => {
                 let disk = Some((*encoding, *bytes));
                 self.check_on_disk(&base.path, &key, disk).await?;
-                // An editor that only takes texts is asked to take those that it can hold.
                 let access = self.editor.texts();
+                if access.reads && is_asked(*encoding, &base.text) {
+                    match self.held(&base.path, &key).await {
+                        Err(Silent) => return Err(silent(&base.path)),
+                        Ok(Some(_)) => return Err(moved()),
+                        Ok(None) => {}
+                    }
+                }
+                // An editor that only takes texts is asked to take those that it can hold.
                 let route = if access.writes && !access.reads && *encoding == TextEncoding::Utf8 {
                     Route::Editor(Through::plainly(key.path().clone()))
                 } else {
@@ -133,8 +141,10 @@ impl View {
             (None, Source::Held { held, disk, is_unsaved }) => {
                 let (held, disk) = (held.clone(), *disk);
                 self.check_on_disk(&base.path, &key, disk).await?;
-                if self.held(&base.path, &key).await.as_ref() != Some(&held) {
-                    return Err(moved());
+                match self.held(&base.path, &key).await {
+                    Err(Silent) => return Err(silent(&base.path)),
+                    Ok(now) if now.as_ref() != Some(&held) => return Err(moved()),
+                    Ok(_) => {}
                 }
                 let route = match self.editor.texts().writes {
                     true => Route::Editor(Through::like(held, &base.text)),
@@ -174,7 +184,7 @@ impl View {
         let access = self.editor.texts();
         let exists = self.overlay.get(&key).is_some()
             || self.files.stat(key.path().clone()).await.is_ok()
-            || access.reads && self.held(&path, &key).await.is_some_and(|held| !held.text.is_empty());
+            || access.reads && matches!(self.held(&path, &key).await, Ok(Some(held)) if !held.text.is_empty());
         if exists {
             return Err(CommitError::BaseMoved(format!("{path} exists by now")));
         }
@@ -246,6 +256,12 @@ fn disk_edit(
     let new = encode(&after.to_string(), encoding);
     let before = Some(OnDisk { text: base.text, encoding, bytes });
     Ok(Checked::Disk(DiskEdit { path: base.path, key, before, after, bytes: new, edits, route }))
+}
+
+/// Nothing is written where there may be unsaved text.
+fn silent(path: &AbsPath) -> CommitError {
+    let text = "the editor does not answer whether it has unsaved text of it. Nothing was changed; try again, and ask the user to look at the editor if it goes on";
+    ToolError::Tell(format!("{path}: {text}")).into()
 }
 
 enum Checked {

@@ -36,6 +36,10 @@ pub struct Held {
     pub(super) text: String,
 }
 
+/// The editor did not answer: it may hold unsaved text of the file, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Silent;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Truth {
     /// Both are the same but for line endings and a byte order mark: the disk has those.
@@ -112,16 +116,15 @@ impl View {
     pub(super) async fn of_editor_or_disk(&self, path: &AbsPath, key: DocKey) -> Result<Snapshot, ViewError> {
         let disk = self.of_disk(path, key.clone()).await;
         let is_asked = match &disk {
-            Ok(Snapshot { source: Source::Disk { encoding, .. }, text, .. }) => {
-                is_asked(*encoding) && text.len_bytes() as u64 <= LARGEST_ASKED
-            }
+            Ok(Snapshot { source: Source::Disk { encoding, .. }, text, .. }) => is_asked(*encoding, text),
             Err(ViewError::Disk(DiskError::NotFound(_))) => true,
             Ok(_) | Err(_) => false,
         };
         if !(is_asked && self.editor.texts().reads) {
             return disk;
         }
-        let Some(held) = self.held(path, &key).await else { return disk };
+        // Where it is silent the disk is all that there is to read. Nothing is written by that.
+        let Ok(Some(held)) = self.held(path, &key).await else { return disk };
         match disk {
             Ok(disk) => Ok(self.judged(disk, held)),
             // A buffer that was never saved. An empty one is no file.
@@ -136,16 +139,16 @@ impl View {
     }
 
     /// `None`: the editor has nothing to say of the file, which then goes by the disk. It may know the file by its own name or by the one that it was called.
-    pub(super) async fn held(&self, path: &AbsPath, key: &DocKey) -> Option<Held> {
+    pub(super) async fn held(&self, path: &AbsPath, key: &DocKey) -> Result<Option<Held>, Silent> {
         let real = key.path();
         for name in [real, path].into_iter().take(if real == path { 1 } else { 2 }) {
             match self.editor.read_text(&self.session, name).await {
-                Ok(text) => return Some(Held { path: name.clone(), text }),
-                Err(EditorError::Gone) => return None,
+                Ok(text) => return Ok(Some(Held { path: name.clone(), text })),
+                Err(EditorError::Gone) => return Err(Silent),
                 Err(error) => tracing::debug!(%error, path = %name, "the editor gave no text"),
             }
         }
-        None
+        Ok(None)
     }
 
     fn judged(&self, snapshot: Snapshot, held: Held) -> Snapshot {
@@ -164,12 +167,13 @@ impl View {
     }
 }
 
-/// UTF-16 is the disk's alone: an editor that reads files as UTF-8 gives what is no text.
-fn is_asked(encoding: TextEncoding) -> bool {
-    match encoding {
+/// Whether the editor is asked for a file that has this text. UTF-16 is the disk's alone: an editor that reads files as UTF-8 gives what is no text.
+pub(super) fn is_asked(encoding: TextEncoding, text: &Rope) -> bool {
+    let is_utf_8 = match encoding {
         TextEncoding::Utf8 | TextEncoding::Utf8Bom => true,
         TextEncoding::Utf16Le | TextEncoding::Utf16Be => false,
-    }
+    };
+    is_utf_8 && text.len_bytes() as u64 <= LARGEST_ASKED
 }
 
 pub(super) const MARK: char = '\u{feff}';

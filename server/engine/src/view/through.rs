@@ -63,7 +63,8 @@ impl View {
             return Ok(Rope::from(now));
         }
         let reads = self.editor.texts().reads;
-        let held = if reads { self.held(&edit.path, &edit.key).await.map(|held| held.text) } else { None };
+        let held = if reads { self.held(&edit.path, &edit.key).await.ok().flatten() } else { None };
+        let held = held.map(|held| held.text);
         let now = held.filter(|held| is_ours(held) || said.is_ok()).or(on_disk.filter(|_| said.is_ok()));
         let is_before =
             |now: &str| edit.before.as_ref().is_some_and(|before| plain(now) == plain(&before.text.to_string()));

@@ -60,6 +60,7 @@ pub(crate) struct BenchEditor {
     buffers: Mutex<BTreeMap<AbsPath, String>>,
     taking: Mutex<Taking>,
     written: Mutex<Vec<(AbsPath, String)>>,
+    is_silent: Mutex<bool>,
 }
 
 impl BenchEditor {
@@ -76,6 +77,7 @@ impl BenchEditor {
             buffers: Mutex::default(),
             taking: Mutex::new(Taking::Saves),
             written: Mutex::default(),
+            is_silent: Mutex::default(),
         }
     }
 
@@ -107,6 +109,11 @@ impl BenchEditor {
 
     pub(crate) fn held_text(&self, file: &str) -> Option<String> {
         lock(&self.buffers).get(&path(file)).cloned()
+    }
+
+    /// It does not answer when it is asked for a text, or does again.
+    pub(crate) fn is_silent(&self, is_silent: bool) {
+        *lock(&self.is_silent) = is_silent;
     }
 
     /// Texts that it was given.
@@ -227,6 +234,9 @@ impl Editor for BenchEditor {
     }
 
     fn read_text(&self, _: &SessionId, path: &AbsPath) -> BoxFuture<'_, Result<String, EditorError>> {
+        if *lock(&self.is_silent) {
+            return Box::pin(async { Err(EditorError::Gone) });
+        }
         let held = lock(&self.buffers).get(path).cloned();
         let text = held.or_else(|| String::from_utf8(self.disk.read(path).ok()?).ok());
         Box::pin(async move { text.ok_or(EditorError::Refused { reason: Some("no such file".to_owned()) }) })
