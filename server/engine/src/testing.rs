@@ -5,6 +5,7 @@ mod grants;
 mod image;
 mod model;
 mod search;
+mod store;
 mod strict;
 mod surroundings;
 mod toys;
@@ -16,9 +17,10 @@ pub use grants::MemoryGrants;
 pub use image::{png, png_bytes};
 pub use model::{FakeModel, ModelPlayer, Reply, ScriptedModel};
 pub use search::FakeSearch;
+pub use store::MemoryStore;
 pub use strict::{check_messages, check_request};
 pub use surroundings::{
-    DiskFiles, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSecrets, FakeShell, MemoryStore,
+    DiskFiles, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSecrets, FakeShell,
 };
 pub use toys::{Toy, ToyTool};
 pub use trust::MemoryTrust;

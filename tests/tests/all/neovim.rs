@@ -54,9 +54,9 @@ specs! {
         r12_4_a_crash_interrupts_the_turn_and_the_daemon_comes_back;
         r15_1_a_range_is_shown_before_it_is_sent_with_the_unsaved_text;
         r2_3_a_cancel_ends_the_turn_and_answers_its_asks;
+        r2_3_a_prompt_that_is_cancelled_as_a_request_ends_its_turn;
         r9_1_what_was_allowed_is_listed_and_taken_back;
         r9_3_the_permission_mode_is_chosen;
-        r2_3_a_prompt_that_is_cancelled_as_a_request_ends_its_turn;
         streamed_text_tool_calls_diffs_and_plan_are_shown;
         the_conversation_is_shown_and_hidden_and_outlives_its_buffer;
         the_cursor_follows_the_end_only_where_it_stands_there_and_the_focus_stays;

@@ -67,7 +67,7 @@ async fn grants(client: &FakeEditor, session: &str, revoke: &[&str]) -> Value {
 
 #[tokio::test]
 async fn r9_1_what_is_allowed_in_a_project_is_seen_by_other_daemons_and_taken_back() {
-    let (model, home) = start(runs("echo hi > made")).await;
+    let (model, home) = start(runs("touch made")).await;
     let client = FakeEditor::open_acp(home.clone(), json!({})).await;
     client.disregard("session/update");
     let session = client.new_session().await;

@@ -80,7 +80,14 @@ async fn a_client_that_opts_in_is_told_version_and_methods() {
     let opt_in = &answered["experimental"]["copydesk"];
     assert_eq!(opt_in["protocol"], 1);
     assert_eq!(opt_in["agentInfo"]["name"], "copydesk");
-    assert_eq!(opt_in["methods"], json!(["_copydesk/diagnostics", "_copydesk/save", "_copydesk/files_changed"]));
+    let methods = [
+        "_copydesk/diagnostics",
+        "_copydesk/save",
+        "_copydesk/files_changed",
+        "_copydesk/trust_changed",
+        "_copydesk/grants",
+    ];
+    assert_eq!(opt_in["methods"], json!(methods));
     editor.finish().await;
 }
 

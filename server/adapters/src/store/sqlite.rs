@@ -92,11 +92,14 @@ impl Database {
     pub(super) fn open(path: &AbsPath, presence: Arc<Presence>) -> Result<Self, StoreError> {
         let sql_error = |error: rusqlite::Error| store_error(path, &error);
         make_private(path).map_err(|error| unusable(path, &format!("{error}; its folder must be writable")))?;
+        // SQLite does not wait for another daemon that turns a new file to WAL in the same moment, but fails.
+        let opening = lock_opening(path).map_err(|error| unusable(path, &error.to_string()))?;
         let mut connection = Connection::open(path.as_path()).map_err(sql_error)?;
         schema::check(&connection, path, MIGRATIONS)?;
         connection.pragma_update(None, "journal_mode", "WAL").map_err(sql_error)?;
         connection.pragma_update(None, "synchronous", "NORMAL").map_err(sql_error)?;
         schema::migrate(&mut connection, path, MIGRATIONS)?;
+        drop(opening);
         Ok(Self { connection, path: path.clone(), presence })
     }
 
@@ -388,6 +391,14 @@ fn make_private(path: &AbsPath) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Held while the file is opened and brought up to the present format: one daemon after the other.
+fn lock_opening(path: &AbsPath) -> io::Result<fs::File> {
+    let lock =
+        fs::File::options().write(true).create(true).truncate(false).mode(0o600).open(format!("{path}.opening"))?;
+    lock.lock()?;
+    Ok(lock)
 }
 
 fn row_of(entry: &Entry) -> Result<(String, String), StoreError> {

@@ -81,6 +81,18 @@ fn id() -> SessionId {
     SessionId::new("ses_1")
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn c94_daemons_that_make_the_store_in_the_same_moment_all_have_it() {
+    for _ in 0..5 {
+        let fixture = Fixture::new();
+        let stores: Vec<SqliteStore> = (0..16).map(|_| fixture.store()).collect();
+        let made = stores.iter().enumerate().map(|(number, store)| store.create(meta(&format!("ses_{number}"), 1)));
+        for made in futures::future::join_all(made).await {
+            assert_eq!(made, Ok(()));
+        }
+    }
+}
+
 #[tokio::test]
 async fn r12_1_what_was_appended_is_there_after_a_new_start() {
     let fixture = Fixture::new();
