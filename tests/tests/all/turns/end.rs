@@ -152,13 +152,15 @@ async fn r12_2_r22_5_a_daemon_killed_in_any_phase_leaves_a_store_that_the_next_o
 #[tokio::test]
 async fn c94_several_daemons_share_one_store() {
     let model = ScriptedModel::start(Script::function(|request| match request.results().len() {
-        0..6 => read("a.txt"),
+        file @ 0..6 => read(&format!("{file}.txt")),
         _ => Reply::text("fine"),
     }))
     .await;
     let home = Home::new();
     home.use_model(&model.base_url());
-    home.write("a.txt", "one\n");
+    for file in 0..6 {
+        home.write(&format!("{file}.txt"), "one\n");
+    }
     // All make the store at the same moment.
     let works = (0..4).map(|_| {
         let home = home.clone();
