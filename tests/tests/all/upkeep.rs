@@ -75,6 +75,26 @@ async fn the_doctor_names_each_thing_that_is_wrong() {
 }
 
 #[tokio::test]
+async fn the_doctor_finds_a_home_in_which_nothing_can_be_kept() {
+    let mut home = Home::new();
+    home.use_model("http://127.0.0.1:9/v1");
+    std::fs::write(home.data().join("copydesk"), "a file in its place").unwrap();
+    let (code, report) = run(&mut home.command(&["doctor", "--format", "json"])).await;
+    let found = status_of(&report, "folders");
+    assert!(found.iter().any(|(is, text)| is == "error" && text.contains("copydesk is no folder")), "{found:#?}");
+    assert_eq!(code, 1);
+
+    std::fs::remove_file(home.data().join("copydesk")).unwrap();
+    home.give_up_root();
+    let closed: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o555);
+    std::fs::set_permissions(home.data(), closed).unwrap();
+    let (code, report) = run(&mut home.command(&["doctor", "--format", "json"])).await;
+    let found = status_of(&report, "folders");
+    assert!(found.iter().any(|(is, text)| is == "error" && text.contains("cannot be written")), "{found:#?}");
+    assert_eq!(code, 1);
+}
+
+#[tokio::test]
 async fn a_reader_that_has_seen_enough_is_no_failure() {
     let home = Home::new();
     for arguments in [&["doctor"][..], &["config", "path"], &["schema"], &["schema", "tools"], &["logs"]] {

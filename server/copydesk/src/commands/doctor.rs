@@ -14,6 +14,7 @@ use copydesk_engine::config::{Config, Standing, Survey, Wanted};
 use copydesk_engine::confinement::SandboxSettings;
 use copydesk_engine::ports::{ProviderSettings, SandboxSupport};
 use copydesk_protocol::additions::PROTOCOL;
+use rustix::fs::{Access, access};
 use serde::Serialize;
 use serde_json::json;
 
@@ -261,6 +262,7 @@ fn folders(at: &Surroundings) -> Vec<Finding> {
         existing("folders", "configuration", folders.config.join("copydesk").as_path(), Privacy::Open),
         existing("folders", "data", folders.data.as_path(), Privacy::Wanted),
     ];
+    findings.extend(unwritable(folders.data.as_path()));
     for name in ["auth.json", "copydesk.db", "model.json"] {
         let path = folders.data.join(name);
         if path.as_path().exists() {
@@ -270,6 +272,23 @@ fn folders(at: &Surroundings) -> Vec<Finding> {
     }
     findings.push(existing("log", "log", &log::path(at.environment()), Privacy::Wanted));
     findings
+}
+
+/// Where sessions, keys and the log could not be kept. A folder that is not there yet is made in the nearest one that is.
+fn unwritable(folder: &Path) -> Option<Finding> {
+    let (nearest, found) = folder.ancestors().find_map(|at| std::fs::metadata(at).ok().map(|found| (at, found)))?;
+    let reason = if !found.is_dir() {
+        "is no folder"
+    } else if access(nearest, Access::WRITE_OK | Access::EXEC_OK).is_err() {
+        "cannot be written"
+    } else {
+        return None;
+    };
+    let text = format!(
+        "data: {} {reason}, so no session can be kept; mend that, or set XDG_DATA_HOME to a folder of yours",
+        nearest.display()
+    );
+    Some(error("folders", text))
 }
 
 #[derive(PartialEq)]
