@@ -27,7 +27,8 @@ mod tests {
     #[test]
     fn text_stays_and_nothing_else_draws() {
         let mut out = Vec::new();
-        write!(Printable(&mut out), "a\tb\né {} {}\n", "\u{1b}[2J\u{7}", "\u{202e}x").unwrap();
+        let quoted = "\u{1b}[2J\u{7}";
+        write!(Printable(&mut out), "a\tb\né {quoted} \u{202e}x\n").unwrap();
         Printable(&mut out).write_all(b"\xffz").unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "a\tb\né \\u{1b}[2J\\u{7} \\u{202e}x\n\u{fffd}z");
     }
