@@ -6,6 +6,8 @@
 pub mod acp_schema;
 pub mod daemon;
 pub mod fake_editor;
+pub mod marked_runs;
 pub mod pty;
 pub mod raw_client;
 pub mod scripted_model;
+pub mod shell_texts;

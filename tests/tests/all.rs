@@ -32,6 +32,8 @@ mod plain_lsp;
 mod scripted_model;
 #[path = "all/sessions.rs"]
 mod sessions;
+#[path = "all/shell_proof.rs"]
+mod shell_proof;
 #[path = "all/terminal.rs"]
 mod terminal;
 #[path = "all/trust.rs"]

