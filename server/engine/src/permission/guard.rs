@@ -89,10 +89,20 @@ impl Guards {
             .collect()
     }
 
+    /// For a command whose files show that it discards work.
+    pub fn of_loss(&self, text: &str) -> Vec<Rule> {
+        self.is_on(Guard::Discard).then(|| Guard::Discard.rule("bash", text, Verdict::Ask)).into_iter().collect()
+    }
+
     /// The same for a part of a command that is not understood.
-    pub fn of_unknown(&self, agent: &str, text: &str) -> Vec<Rule> {
-        let in_plan = agent == PLAN && self.is_on(Guard::Plan);
-        in_plan.then(|| Guard::Plan.rule("bash", text, Verdict::Ask)).into_iter().collect()
+    /// `is_unread`: it may hold any command, of which some discard work.
+    pub fn of_unknown(&self, agent: &str, text: &str, is_unread: bool) -> Vec<Rule> {
+        let raised = [(Guard::Plan, agent == PLAN), (Guard::Discard, is_unread)];
+        raised
+            .into_iter()
+            .filter(|(guard, is_raised)| *is_raised && self.is_on(*guard))
+            .map(|(guard, _)| guard.rule("bash", text, Verdict::Ask))
+            .collect()
     }
 }
 

@@ -53,8 +53,10 @@ fn plan_is_asked_for_every_command_that_is_not_proven_to_read_only() {
     check(&all, "plan", Effect::default(), &[Guard::Plan]);
     check(&all, "plan", reading(), &[]);
     check(&Guards::without([Guard::Plan]), "plan", Effect::default(), &[]);
-    assert_eq!(all.of_unknown("plan", "eval \"$x\"").iter().map(guard_of).collect::<Vec<_>>(), [Guard::Plan]);
-    assert_eq!(all.of_unknown("build", "eval \"$x\""), []);
+    assert_eq!(all.of_unknown("plan", "eval \"$x\"", false).iter().map(guard_of).collect::<Vec<_>>(), [Guard::Plan]);
+    assert_eq!(all.of_unknown("build", "eval \"$x\"", false), []);
+    let unread = all.of_unknown("build", "echo $[1]", true);
+    assert_eq!(unread.iter().map(guard_of).collect::<Vec<_>>(), [Guard::Discard]);
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub fn is_sensitive(real: &AbsPath, root: &AbsPath) -> bool {
     let mut names: Vec<&str> = below.split(['/', '\\']).collect();
     let file = names.pop().unwrap_or_default();
     let is_env = file.ends_with(".env") || file.contains(".env.") && !file.ends_with(".env.example");
-    is_env || FILES.contains(&file) || names.iter().any(|name| FOLDERS.contains(name))
+    is_env || FILES.contains(&file) || FOLDERS.contains(&file) || names.iter().any(|name| FOLDERS.contains(name))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod find;
 mod interpreters;
 mod numbers;
 mod options;
+mod outputs;
 mod programs;
 mod proven;
 mod reader;
@@ -101,6 +102,8 @@ pub enum FileAccess {
 pub enum Place {
     /// Not resolved through links. A folder stands for all below it.
     File(AbsPath),
+    /// A word that is the name of a file only where there is one.
+    Maybe(AbsPath),
     /// What bash finds for `pattern` below `base`: `*`, `?`, `[…]`, with `/` between components.
     Glob { base: AbsPath, pattern: String },
     /// The word as written.
@@ -114,6 +117,8 @@ pub struct Unknown {
     pub span: Range<usize>,
     /// For the user: "a program named by a variable".
     pub reason: String,
+    /// Bash may understand it all the same, so that any command and any file may be hidden in it.
+    pub is_unread: bool,
 }
 
 /// What `text` would do when bash runs it in `at.folder`. Never fails: what is not understood is in `unknown`.
@@ -128,7 +133,8 @@ pub fn analyse(text: &str, at: Surroundings<'_>) -> Analysis {
     walk.text(text, None, scope);
     let mut analysis = walk.finish();
     if analysis.commands.is_empty() && analysis.unknown.is_empty() {
-        analysis.unknown.push(Unknown { span: 0..text.len(), reason: "no command is in it".to_owned() });
+        let reason = "no command is in it".to_owned();
+        analysis.unknown.push(Unknown { span: 0..text.len(), reason, is_unread: false });
     }
     analysis
 }

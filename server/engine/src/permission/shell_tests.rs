@@ -14,13 +14,21 @@ fn analysed(text: &str) -> Analysis {
 fn told(text: &str) -> Vec<String> {
     let analysis = analysed(text);
     let commands = analysis.commands.iter().map(|command| format!("$ {}", command.pattern));
-    let files = analysis.files.iter().filter(|used| !matches!(used.by.as_str(), "cd" | "pushd")).map(|used| {
+    let is_told =
+        |used: &&FileUse| !matches!(used.by.as_str(), "cd" | "pushd") && !matches!(used.place, Place::Maybe(_));
+    let mut told: Vec<&FileUse> = Vec::new();
+    for used in analysis.files.iter().filter(is_told) {
+        if !told.contains(&used) {
+            told.push(used);
+        }
+    }
+    let files = told.into_iter().map(|used| {
         let sign = match used.access {
             FileAccess::Read => '<',
             FileAccess::Write => '>',
         };
         let place = match &used.place {
-            Place::File(path) => path.to_string(),
+            Place::File(path) | Place::Maybe(path) => path.to_string(),
             Place::Glob { base, pattern } => format!("{base} {pattern}"),
             Place::Unknown(word) => format!("?{word}"),
         };

@@ -1,5 +1,7 @@
 //! What a call would touch, as the rules see it: links resolved, paths relative to the tree, folders outside of the workspace (C62). Decides nothing.
 
+use std::collections::HashMap;
+
 use copydesk_workspace::disk::{DiskError, FileKind};
 use copydesk_workspace::path::{AbsPath, DocKey};
 
@@ -166,18 +168,25 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
             Access::Session { permission } => resolved.needs.push(of_session(permission)),
         }
     }
-    let mut known = Vec::new();
-    resolved.needs.retain(|need| {
-        let is_new = !known.contains(need);
-        if is_new {
-            known.push(need.clone());
-        }
-        is_new
-    });
+    distinct(&mut resolved.needs);
     if !is_command {
         resolved.scope = Scope::Paths(granted);
     }
     Ok(resolved)
+}
+
+/// Each need once. There may be thousands.
+pub(super) fn distinct(needs: &mut Vec<Need>) {
+    let mut known: HashMap<(String, Option<usize>), Vec<Need>> = HashMap::new();
+    needs.retain(|need| {
+        let start = need.part.as_ref().map(|part| part.span.start);
+        let alike = known.entry((need.what.clone(), start)).or_default();
+        let is_new = !alike.contains(need);
+        if is_new {
+            alike.push(need.clone());
+        }
+        is_new
+    });
 }
 
 fn outside_of_sandbox(text: String) -> Need {

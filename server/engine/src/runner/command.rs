@@ -29,8 +29,15 @@ const FLAT: [&str; 21] = [
 ];
 /// They put something into a folder, or make it, and change nothing else of what it holds.
 const FILLING: [&str; 6] = ["cp", "ln", "install", "mkdir", "rmdir", "touch"];
+/// They put into a folder what it held not, though they may change all of it too.
+const MOVING: [&str; 2] = ["mv", "git mv"];
 /// They end what nothing can bring back, though they are plain work on files.
 const DESTRUCTIVE: [&str; 6] = ["rm", "rmdir", "unlink", "shred", "truncate", "dd"];
+
+/// They take away what they are given.
+const REMOVING: [&str; 7] = ["rm", "mv", "shred", "unlink", "truncate", "find", CHECKOUT];
+/// Of a word that is a branch or a file.
+const CHECKOUT: &str = "git checkout";
 
 /// Characters of a part that a reason repeats.
 const QUOTED: usize = 200;
@@ -111,7 +118,7 @@ pub(super) async fn needs(
     }
     if analysis.commands.is_empty() && analysis.unknown.is_empty() {
         let span = 0..gathered.line.text.len();
-        gathered.unknown(&Unknown { span, reason: "no command was found in it".to_owned() });
+        gathered.unknown(&Unknown { span, reason: "no command was found in it".to_owned(), is_unread: false });
     }
     let Gathered { mut needs, mut reach, .. } = gathered;
     reach.network = analysis.commands.iter().any(|command| command.effect.network);
@@ -162,6 +169,7 @@ impl Gathered<'_> {
     fn free_in(&self, command: &SimpleCommand) -> Option<Mode> {
         let effect = &command.effect;
         let program = command.pattern.split(' ').next().unwrap_or_default();
+        let program = program.rsplit('/').next().unwrap_or_default();
         let is_work = effect.is_file_work && effect.runs_unseen.is_none() && !DESTRUCTIVE.contains(&program);
         match effect {
             effect if effect.loses.is_some() || effect.network => None,
@@ -173,8 +181,16 @@ impl Gathered<'_> {
 
     fn unknown(&mut self, unknown: &Unknown) {
         let span = &unknown.span;
-        let text = self.line.text.get(span.clone()).unwrap_or(&self.line.text).trim();
-        let guards = self.deps.config.guards.of_unknown(&self.deps.agent.name, text);
+        let text = self.line.text.get(span.clone()).unwrap_or(&self.line.text).trim().to_owned();
+        let text = text.as_str();
+        let guards = self.deps.config.guards.of_unknown(&self.deps.agent.name, text, unknown.is_unread);
+        if unknown.is_unread {
+            for access in [FileAccess::Read, FileAccess::Write] {
+                let place = Place::Unknown(text.to_owned());
+                let file = FileUse { span: span.clone(), by: "bash".to_owned(), access, place };
+                self.anywhere(&file, &format!("{}, which may touch any file", quoted(text)));
+            }
+        }
         let reason = &unknown.reason;
         let always = guards.is_empty().then(|| "this exact command".to_owned());
         self.needs.push(Need {
@@ -192,6 +208,12 @@ impl Gathered<'_> {
         let (base, pattern) = match &file.place {
             Place::File(path) if path.as_path() == Path::new("/dev/null") => return,
             Place::File(path) => return self.known(file, path, analysis).await,
+            Place::Maybe(path) => {
+                if self.deps.ports.files.stat(path.clone()).await.is_ok() {
+                    self.known(file, path, analysis).await;
+                }
+                return;
+            }
             Place::Unknown(word) => return self.anywhere(file, &format!("{}, which may be any file", quoted(word))),
             Place::Glob { base, pattern } => (base, pattern),
         };
@@ -233,24 +255,65 @@ impl Gathered<'_> {
         if ENTERING.contains(&program) {
             return;
         }
+        self.discarded(file, &real).await;
         self.judge(file, path, &real);
         match file.access {
             _ if kind != Some(FileKind::Directory) => {}
             FileAccess::Read if FLAT.contains(&program) => {}
-            FileAccess::Write if FILLING.contains(&program) => self.filled(file, path, &real, analysis),
+            FileAccess::Write if FILLING.contains(&program) => self.filled(file, path, &real, analysis).await,
+            FileAccess::Write if MOVING.contains(&program) => {
+                self.filled(file, path, &real, analysis).await;
+                self.below(file, path, &real).await;
+            }
             FileAccess::Read | FileAccess::Write => self.below(file, path, &real).await,
         }
     }
 
     /// What comes into a folder has the names of what is copied.
-    fn filled(&mut self, file: &FileUse, path: &AbsPath, real: &AbsPath, analysis: &Analysis) {
+    async fn filled(&mut self, file: &FileUse, path: &AbsPath, real: &AbsPath, analysis: &Analysis) {
         for source in analysis.files.iter().filter(|source| source.by == file.by && source.span != file.span) {
-            if let Place::File(source) = &source.place
-                && let Some(name) = source.as_path().file_name()
-            {
+            let sources = match &source.place {
+                Place::File(source) => vec![source.clone()],
+                Place::Glob { base, pattern } => match expand::glob(&self.deps.ports.files, base, pattern).await {
+                    Expanded::All(paths) => paths,
+                    Expanded::TooMany | Expanded::NotUnderstood => Vec::new(),
+                },
+                Place::Maybe(_) | Place::Unknown(_) => Vec::new(),
+            };
+            for name in sources.iter().filter_map(|source| source.as_path().file_name()) {
                 self.judge(file, &path.join(name), &real.join(name));
             }
         }
+    }
+
+    /// Where the files that are removed are a repository, or hold one (R5.5).
+    async fn discarded(&mut self, file: &FileUse, real: &AbsPath) {
+        let is_inside = self.places.inside().iter().any(|folder| real.starts_with(folder) || folder.starts_with(real));
+        let repository = |path: &AbsPath| path.as_path().components().any(|part| part.as_os_str() == ".git");
+        if file.access != FileAccess::Write || !REMOVING.contains(&file.by.as_str()) || !is_inside {
+            return;
+        }
+        let lost = if file.by == CHECKOUT {
+            format!("uncommitted changes of {real}")
+        } else if repository(real) || self.deps.ports.files.stat(real.join(".git")).await.is_ok() {
+            format!("the repository in {real}, with all that was not pushed")
+        } else {
+            return;
+        };
+        let shown = quoted(self.line.text.get(file.span.clone()).unwrap_or(&self.line.text));
+        let guards = self.deps.config.guards.of_loss(&self.line.text);
+        if guards.is_empty() {
+            return;
+        }
+        self.needs.push(Need {
+            permission: "bash".to_owned(),
+            values: vec![self.line.text.trim().to_owned()],
+            aliases: Vec::new(),
+            what: format!("{shown} (what would be lost: {})", escaped_line(&lost)),
+            subject: Subject::Unclear { guards },
+            always: None,
+            part: Some(self.part(&file.span)),
+        });
     }
 
     /// What a folder holds: only that is told which is not simply allowed.
@@ -328,7 +391,8 @@ impl Gathered<'_> {
         let by = if file.by == REDIRECT { "a redirect".to_owned() } else { quoted(&file.by) };
         let what = format!("{} (by {by})", need.what);
         let need = Need { what, part: Some(self.part(&file.span)), ..need };
-        if !self.needs.contains(&need) {
+        // The last ones: what a folder holds comes in a row. The rest is told apart at the end.
+        if !self.needs.iter().rev().take(64).any(|known| *known == need) {
             self.needs.push(need);
         }
     }
@@ -362,3 +426,7 @@ fn quoted(text: &str) -> String {
 #[path = "command_tests.rs"]
 #[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;
+
+#[cfg(test)]
+#[path = "evasion_tests.rs"]
+mod evasion_tests;

@@ -123,7 +123,7 @@ impl Walk {
     pub(super) fn judge(&mut self, call: &Call, scope: Scope) -> Ends {
         let behind = lost(scope.clone());
         if !self.takes(call.args.len()) {
-            self.unknown(&call.span, "the text has too many words to be understood");
+            self.unread(&call.span, "the text has too many words to be understood");
             return Ends::same(behind);
         }
         self.deeper(|walk| walk.judge_here(call, scope)).unwrap_or_else(|| Ends::same(behind))
@@ -181,6 +181,7 @@ impl Walk {
             }
             Wrapped::Nothing => return self.emit(call, Effect::default()),
             Wrapped::Unknown(reason) => {
+                self.found.files.extend(programs::likely_files(wrapper.name, call.words(), scope));
                 self.unknown(&call.span, format!("`{}` {reason}", wrapper.name));
                 return self.emit(call, unseen(reason));
             }
@@ -210,12 +211,22 @@ impl Walk {
                 self.read_value(&parsed, &["a", "arg-file"], "xargs", scope);
                 if parsed.has(&["I", "i", "replace"]) {
                     let sign = parsed.value(&["I", "i", "replace"]).map_or(Some("{}"), |sign| sign.text.as_deref());
-                    let holds = |arg: &Arg| sign.is_none_or(|sign| sign.is_empty() || arg.raw.contains(sign));
+                    let holds = |arg: &Arg| {
+                        sign.is_none_or(|sign| {
+                            let is_in = |text: &str| sign.is_empty() || text.contains(sign);
+                            is_in(&arg.raw) || arg.text.as_deref().is_none_or(is_in)
+                        })
+                    };
                     inner.args =
                         inner.args.iter().map(|arg| if holds(arg) { arg.opaque() } else { arg.clone() }).collect();
                 }
             }
             "chroot" => within.folders = None,
+            "env" | "sudo" if parsed.has(&["C", "D", "chdir"]) => {
+                if let Some(folder) = parsed.value(&["C", "D", "chdir"]) {
+                    self.found.files.extend(programs::uses(folder, "cd", FileAccess::Read, scope));
+                }
+            }
             "time" | "strace" | "ltrace" => self.write_value(&parsed, &["o", "output"], wrapper.name, scope),
             _ => {}
         }
@@ -299,6 +310,9 @@ impl Walk {
             is_new
         });
         effect.is_file_work &= !call.is_open;
+        if effect.loses.is_none() && [&call.assigned, &call.outer].iter().any(|before| before.contains("GIT_CONFIG")) {
+            effect.loses = super::version_control::may_lose(call);
+        }
         if call.is_open && effect.loses.is_none() {
             effect.loses = super::version_control::may_lose(call);
         }

@@ -25,6 +25,8 @@ pub(super) enum Operands {
     /// Without any, the folder that it stands in.
     ReadHere,
     Write,
+    /// They are replaced by others, with an ending more or less.
+    Packed,
     /// An input, then an output.
     ReadThenWrite,
     /// The first is a mode or an owner.
@@ -49,6 +51,23 @@ impl Program {
     /// Whether an option could make it run something.
     pub(super) fn is_careful(&self) -> bool {
         !self.strange.is_empty() || matches!(self.operands, Operands::Sed | Operands::Awk)
+    }
+}
+
+impl Program {
+    /// Whether it changes files in any of its ways.
+    pub(super) fn may_write(&self) -> bool {
+        let changes = match self.operands {
+            Operands::None | Operands::Read | Operands::ReadHere | Operands::Pattern { .. } | Operands::Awk => false,
+            Operands::Write
+            | Operands::Packed
+            | Operands::ReadThenWrite
+            | Operands::ThenWrite
+            | Operands::Copy { .. }
+            | Operands::Sed
+            | Operands::Assigned => true,
+        };
+        changes || !self.writes.is_empty()
     }
 }
 
@@ -666,7 +685,7 @@ const PROGRAMS: &[Program] = &[
     Program {
         names: &["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd"],
         options: Spec { short: "#cdfklnrqtv", long: &["keep", "decompress", "stdout", "force"] },
-        operands: Operands::Write,
+        operands: Operands::Packed,
         ..PLAIN
     },
     Program { names: &["zcat", "bzcat", "xzcat", "zstdcat"], ..PLAIN },

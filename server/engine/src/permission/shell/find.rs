@@ -136,8 +136,9 @@ pub(super) fn read(call: &Call, scope: &Scope) -> Found {
     found
 }
 
-/// `+` ends a command only directly behind `{}`.
+/// `+` ends a command only directly behind `{}`; GNU takes any word for one that holds it, and runs nothing then.
 fn ends_with_plus(arg: &Arg, words: &[Arg]) -> bool {
     let at = words.iter().position(|word| std::ptr::eq(word, arg)).unwrap_or_default();
-    arg.text.as_deref() == Some("+") && at > 0 && words[at - 1].raw.trim_matches(['\'', '"', '\\']) == "{}"
+    arg.text.as_deref() == Some("+")
+        && at.checked_sub(1).is_some_and(|before| words[before].text.as_deref().is_none_or(|text| text.contains("{}")))
 }

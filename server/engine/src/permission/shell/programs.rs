@@ -5,7 +5,7 @@ use super::expansion::Scope;
 use super::file_programs::{self, Operands};
 use super::options::{Arg, Order, Parsed};
 use super::syntax::Span;
-use super::{Effect, FileAccess, FileUse, Place, interpreters, scripts, version_control};
+use super::{Effect, FileAccess, FileUse, Place, interpreters, outputs, scripts, version_control};
 
 #[derive(Default)]
 pub(super) struct Judged {
@@ -23,7 +23,11 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
         "hg" | "jj" | "svn" => version_control::other(name, call, scope),
         _ => match file_programs::program(name) {
             Some(program) => file_work(name, program, call, scope),
-            None => Judged { files: likely_files(name, call.words(), scope), ..Judged::default() },
+            None => {
+                let read = likely_files(name, call.words(), scope);
+                let files = read.into_iter().chain(outputs::outputs(name, call.words(), scope)).collect();
+                Judged { files, ..Judged::default() }
+            }
         },
     };
     judged.effect.loses = judged.effect.loses.or_else(|| version_control::discards_repository(name, call));
@@ -37,6 +41,9 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
         judged.files.extend(call.args.first().into_iter().flat_map(|arg| uses(arg, name, FileAccess::Read, scope)));
     }
     judged.inner = judged.inner.or_else(|| inner(name, call));
+    if judged.inner.is_none() && outputs::runs_its_words(name, call) {
+        judged.unknown.push((call.span.clone(), "it runs a command that stands in its words"));
+    }
     judged.effect.is_file_work &= judged.effect.runs_unseen.is_none()
         && !judged.effect.network
         && judged.unknown.is_empty()
@@ -103,7 +110,21 @@ fn likely_file(by: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
     let Some(text) = arg.text.as_deref() else {
         return uses(arg, by, FileAccess::Read, scope);
     };
-    if text.contains("://") || text.contains('\n') {
+    if text.contains('\n') {
+        return Vec::new();
+    }
+    // Programs that fetch read files of this machine by such an address.
+    if let Some(at) = text.to_ascii_lowercase().find("file://") {
+        let behind = text.get(at + 7..).unwrap_or_default();
+        let path = behind.find('/').map_or(behind, |slash| &behind[slash..]).to_owned();
+        let values = Some(vec![super::expansion::Expanded::literal(&path)]);
+        let arg = Arg { text: if path.contains('%') { None } else { Some(path) }, values, ..arg.clone() };
+        return match arg.text {
+            Some(_) => uses(&arg, by, FileAccess::Read, scope),
+            None => uses(&arg.opaque(), by, FileAccess::Read, scope),
+        };
+    }
+    if text.contains("://") {
         return Vec::new();
     }
     // `--file=x`, `if=x`, `@x`, `name=@x`, `-fx`, and the word itself.
@@ -121,7 +142,15 @@ fn likely_file(by: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
         let tail = arg.text_tail(start);
         let text = tail.text.clone().unwrap_or_default();
         let looks = text.contains('/') || text.contains('.') || text.starts_with('~');
-        if !looks || text.chars().all(|c| c.is_ascii_digit() || c == '.') && text != "." && text != ".." {
+        if !looks {
+            let named = uses(&tail, by, FileAccess::Read, scope);
+            found.extend(named.into_iter().filter_map(|used| match used.place {
+                Place::File(path) => Some(FileUse { place: Place::Maybe(path), ..used }),
+                Place::Maybe(_) | Place::Glob { .. } | Place::Unknown(_) => None,
+            }));
+            continue;
+        }
+        if text.chars().all(|c| c.is_ascii_digit() || c == '.') && text != "." && text != ".." {
             continue;
         }
         let tail = if start > 0 { at_home(tail, scope) } else { tail };
@@ -131,7 +160,7 @@ fn likely_file(by: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
 }
 
 /// Bash expands `~` behind the first `=` of a word too, and programs do so themselves.
-fn at_home(value: Arg, scope: &Scope) -> Arg {
+pub(super) fn at_home(value: Arg, scope: &Scope) -> Arg {
     let below = value.text.as_deref().and_then(|text| text.strip_prefix("~/"));
     let home = scope.variables.get("HOME").and_then(|home| home.first());
     match below.zip(home) {
@@ -147,6 +176,12 @@ fn file_work(name: &str, program: &file_programs::Program, call: &Call, scope: &
     let parsed = program.options.parse(call.words(), Order::Mixed);
     let mut judged = Judged::default();
     judged.effect.is_file_work = parsed.understood;
+    if !parsed.understood {
+        // Any word may be the value of an option, such as the beginning of a known one: each counts as what the program does at most.
+        for arg in call.words() {
+            judged.files.extend(outputs::at_most(name, program, arg, scope));
+        }
+    }
     let mut used = |arg: &Arg, access| judged.files.extend(uses(arg, name, access, scope));
     for given in &parsed.given {
         let Some(value) = &given.value else { continue };
@@ -160,8 +195,11 @@ fn file_work(name: &str, program: &file_programs::Program, call: &Call, scope: &
             used(value, FileAccess::Read);
         }
     }
-    if program.strange.iter().any(|strange| parsed.has(&[strange])) {
+    if let Some(given) = parsed.given.iter().find(|given| outputs::is_strange(program, &given.name)) {
         judged.effect.runs_unseen = Some("one of its options runs a program".to_owned());
+        if given.value.is_some() || !parsed.understood {
+            judged.unknown.push((call.span.clone(), "an option that runs a program"));
+        }
     }
     if program.is_careful() && (!parsed.understood || call.is_open) {
         judged.effect.runs_unseen = Some("a word that may be an option".to_owned());
@@ -184,9 +222,18 @@ fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Sc
         }
         Operands::ReadHere => all(&parsed.operands, FileAccess::Read),
         Operands::Write => all(&parsed.operands, FileAccess::Write),
+        Operands::Packed => {
+            all(&parsed.operands, FileAccess::Read);
+            all(&parsed.operands, FileAccess::Write);
+            for arg in &parsed.operands {
+                judged.files.extend(outputs::packed(name, arg, scope));
+            }
+        }
         Operands::ReadThenWrite => {
             all(parsed.operands.get(..1).unwrap_or_default(), FileAccess::Read);
             all(parsed.operands.get(1..).unwrap_or_default(), FileAccess::Write);
+            // It adds letters to the name that it is given.
+            judged.effect.is_file_work &= name != "split" || parsed.operands.len() < 2;
         }
         Operands::ThenWrite => {
             let skipped = usize::from(!parsed.has(&["reference"]));
@@ -196,7 +243,12 @@ fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Sc
             let given_target = parsed.has(&["t", "target-directory"]);
             let split = if given_target { parsed.operands.len() } else { parsed.operands.len().saturating_sub(1) };
             let (sources, target) = parsed.operands.split_at(split);
+            // What is moved or linked can be read, and a link written to, by its new name.
+            all(sources, FileAccess::Read);
             all(sources, source);
+            if parsed.has(&["l", "link", "s", "symbolic", "symbolic-link"]) && name == "cp" {
+                all(sources, FileAccess::Write);
+            }
             all(target, FileAccess::Write);
             if name == "ln" {
                 link(sources, target, judged);

@@ -16,6 +16,19 @@ pub(super) fn sed(parsed: &Parsed, scope: &Scope, judged: &mut Judged) {
     let in_operand = given.is_empty() && !from_file;
     let (script, files) = parsed.operands.split_at(usize::from(in_operand).min(parsed.operands.len()));
     let in_place = parsed.has(&["i", "in-place"]);
+    // The ending of the copy that is kept may lead to another folder, or make another name.
+    let ending = parsed.value(&["i", "in-place"]);
+    if let Some(ending) = ending
+        && ending.text.as_deref().is_none_or(|text| text.contains(['/', '*']))
+    {
+        let place = super::Place::Unknown(ending.raw.clone());
+        judged.files.push(super::FileUse {
+            span: ending.span.clone(),
+            by: "sed".to_owned(),
+            access: FileAccess::Write,
+            place,
+        });
+    }
     let scripts = given.into_iter().chain(script);
     let calm = scripts.into_iter().all(|script| script.text.as_deref().is_some_and(sed_only_edits));
     if from_file || !calm && !parsed.has(&["sandbox"]) {
@@ -24,6 +37,10 @@ pub(super) fn sed(parsed: &Parsed, scope: &Scope, judged: &mut Judged) {
     let access = if in_place { FileAccess::Write } else { FileAccess::Read };
     for file in files {
         judged.files.extend(uses(file, "sed", access, scope));
+        if in_place && ending.is_some_and(|ending| ending.text.as_deref() != Some("")) {
+            // The copy can be read by its new name.
+            judged.files.extend(uses(file, "sed", FileAccess::Read, scope));
+        }
     }
 }
 

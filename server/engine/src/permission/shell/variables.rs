@@ -27,7 +27,7 @@ pub(super) fn is_calm(name: &str, value: Option<&str>) -> bool {
     }
 }
 
-const NAMES: [&str; 62] = [
+const NAMES: [&str; 79] = [
     "PATH",
     "IFS",
     "ENV",
@@ -90,12 +90,29 @@ const NAMES: [&str; 62] = [
     "SSH_AUTH_SOCK",
     "DOCKER_HOST",
     "KUBECONFIG",
+    "CLASSPATH",
+    "OPENSSL_CONF",
+    "OPENSSL_ENGINES",
+    "OPENSSL_MODULES",
+    "SSLKEYLOGFILE",
+    "WGETRC",
+    "AWKPATH",
+    "AWKLIBPATH",
+    "VIMINIT",
+    "EXINIT",
+    "MYVIMRC",
+    "GOENV",
+    "GOTOOLCHAIN",
+    "TERMINFO_DIRS",
+    "EMACSLOADPATH",
+    "PGSERVICEFILE",
+    "TF_CLI_CONFIG_FILE",
 ];
 
-const PREFIXES: [&str; 34] = [
+const PREFIXES: [&str; 37] = [
     "LD_", "DYLD_", "BASH", "GIT_", "PYTHON", "PERL", "RUBY", "NODE_", "npm_", "NPM_", "YARN_", "PNPM_", "CARGO_",
     "RUST", "GEM_", "BUNDLE_", "PIP_", "UV_", "POETRY_", "CONDA_", "JAVA_", "JDK_", "MAVEN_", "GRADLE_", "XDG_",
-    "SSH_", "GPG_", "GNUPG", "LUA_", "PHP_", "MALLOC_", "GLIBC_", "R_", "COMP_",
+    "SSH_", "GPG_", "GNUPG", "LUA_", "PHP_", "MALLOC_", "GLIBC_", "R_", "COMP_", "PYTEST_", "DOTNET_", "CORECLR_",
 ];
 
 const SUFFIXES: [&str; 25] = [

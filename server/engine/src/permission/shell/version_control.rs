@@ -60,7 +60,14 @@ pub(super) fn git(call: &Call, scope: &Scope) -> Judged {
         judged.effect.loses = Some(ANYTHING);
         return judged;
     };
-    let loses = losses(name, rest);
+    let sets_alias = name == "config" && rest.iter().any(|arg| starts(arg, "alias.") || arg.text.is_none());
+    let loses = losses(name, rest).or(judged.effect.loses).or(sets_alias.then_some(ANYTHING));
+    if let Some(arg) = rest.iter().find(|arg| runs_its_value(name, arg)) {
+        judged.unknown.push((arg.span.clone(), "an option by which git runs a program"));
+    }
+    if name == "bisect" && has(rest, &["run"]) || name == "submodule" && has(rest, &["foreach"]) {
+        judged.unknown.push((words[at].span.clone(), "git runs a command that stands in its words"));
+    }
     judged.effect = Effect {
         loses,
         network: matches!(
@@ -90,7 +97,8 @@ pub(super) fn git(call: &Call, scope: &Scope) -> Judged {
 
 /// `-C DIR` leads elsewhere; `-c` and others may name programs to run.
 fn general_options(words: &[Arg], judged: &mut Judged) {
-    const CALM_KEYS: [&str; 12] = [
+    const CALM_SETTINGS: [&str; 3] = ["core.pager=cat", "core.fsmonitor=false", "core.fsmonitor="];
+    const CALM_KEYS: [&str; 10] = [
         "color.",
         "user.name",
         "user.email",
@@ -101,8 +109,6 @@ fn general_options(words: &[Arg], judged: &mut Judged) {
         "log.showsignature",
         "commit.gpgsign",
         "tag.gpgsign",
-        "core.pager=cat",
-        "core.fsmonitor=false",
     ];
     const CALM: [&str; 12] = [
         "-C",
@@ -124,17 +130,53 @@ fn general_options(words: &[Arg], judged: &mut Judged) {
         if text == "-c" {
             let setting =
                 words.next().and_then(|setting| setting.text.as_deref()).unwrap_or_default().to_ascii_lowercase();
-            if !CALM_KEYS.iter().any(|key| setting.starts_with(key)) {
+            let is_calm = |key: &str| match key.strip_suffix('.') {
+                Some(_) => setting.starts_with(key),
+                None => setting.split('=').next() == Some(key),
+            };
+            if setting.starts_with("alias.") || setting.is_empty() {
+                judged.effect.loses = Some(ANYTHING);
+            }
+            if !CALM_KEYS.iter().any(|key| is_calm(key)) && !CALM_SETTINGS.contains(&setting.as_str()) {
                 judged.unknown.push((arg.span.clone(), "a setting of git that may name a program to run"));
             }
         } else if !CALM.contains(&text) {
             judged.unknown.push((arg.span.clone(), "an option by which git runs or reads something else"));
+            if starts(arg, "--config-env") {
+                judged.effect.loses = Some(ANYTHING);
+            }
             if WITH_VALUE.contains(&text) {
                 words.next();
             }
         } else if text == "-C" {
             words.next();
         }
+    }
+}
+
+/// Options, and beginnings of such, whose value git runs, and addresses that do so.
+fn runs_its_value(name: &str, arg: &Arg) -> bool {
+    let long = |option: &str, least: usize| abbreviates(arg, option, least);
+    match name {
+        "grep" => has_letter(arg, 'O') || long("--open-files-in-pager", 4),
+        "rebase" => has_letter(arg, 'x') || long("--exec", 4),
+        "difftool" => has_letter(arg, 'x') || long("--extcmd", 4),
+        "clone" | "fetch" | "pull" | "ls-remote" | "fetch-pack" => {
+            long("--upload-pack", 4)
+                || long("--exec", 5)
+                || name == "clone" && (has_letter(arg, 'u') || long("--template", 4) || long("--config", 5))
+                || name == "clone" && (starts(arg, "-c") || arg.raw == "-c")
+                || arg.text.as_deref().is_some_and(|text| text.contains("::"))
+        }
+        "push" | "send-pack" => {
+            long("--receive-pack", 5)
+                || long("--exec", 4)
+                || arg.text.as_deref().is_some_and(|text| text.contains("::"))
+        }
+        "archive" => long("--exec", 4),
+        "init" => long("--template", 4),
+        "filter-branch" => long("--tree-filter", 4),
+        _ => false,
     }
 }
 
@@ -277,11 +319,28 @@ fn files(name: &str, words: &[Arg], scope: &Scope, judged: &mut Judged) {
             judged.files.extend(uses(&arg.text_tail(2), "git", FileAccess::Write, scope));
         }
     }
+    // A beginning of such an option is one too.
+    for (at, arg) in words.iter().enumerate() {
+        let is_output = abbreviates(arg, "--output", 4) || abbreviates(arg, "--output-directory", 4);
+        let is_known = arg
+            .text
+            .as_deref()
+            .is_some_and(|text| matches!(text.split('=').next(), Some("--output" | "--output-directory")));
+        if is_output && !is_known {
+            let given = arg.text.as_deref().and_then(|text| text.find('=')).map(|sign| arg.text_tail(sign + 1));
+            let file = given.or_else(|| words.get(at + 1).cloned());
+            judged.files.extend(file.iter().flat_map(|file| uses(file, "git", FileAccess::Write, scope)));
+        }
+    }
     let operands: Vec<&Arg> = words.iter().filter(|arg| !starts(arg, "-")).collect();
     match name {
         "rm" | "mv" | "restore" | "clean" => {
             for arg in operands {
-                judged.files.extend(uses(arg, "git", FileAccess::Write, scope));
+                // What is moved can be read where it is then.
+                if name == "mv" {
+                    judged.files.extend(uses(arg, "git mv", FileAccess::Read, scope));
+                }
+                judged.files.extend(uses(arg, if name == "mv" { "git mv" } else { "git" }, FileAccess::Write, scope));
             }
         }
         "clone" | "init" | "worktree" | "submodule" => {
@@ -293,6 +352,18 @@ fn files(name: &str, words: &[Arg], scope: &Scope, judged: &mut Judged) {
             judged.files.extend(likely_files("git", words, scope));
         }
         "checkout" => {
+            // One word is a branch or, where no branch has its name, a file.
+            if let [one] = operands.as_slice()
+                && losses(name, words).is_none()
+                && !words.iter().any(|arg| has_letter(arg, 'b') || starts(arg, "--orphan"))
+            {
+                judged.files.extend(uses(one, "git checkout", FileAccess::Write, scope).into_iter().filter_map(
+                    |used| match used.place {
+                        super::Place::File(path) => Some(super::FileUse { place: super::Place::Maybe(path), ..used }),
+                        _ => None,
+                    },
+                ));
+            }
             for arg in &operands {
                 judged.files.extend(
                     uses(arg, "git", FileAccess::Write, scope).into_iter().filter(|_| losses(name, words).is_some()),
@@ -340,7 +411,17 @@ fn files(name: &str, words: &[Arg], scope: &Scope, judged: &mut Judged) {
 
 pub(super) fn other(program: &str, call: &Call, scope: &Scope) -> Judged {
     let words = call.words();
-    let name = words.iter().find(|arg| !starts(arg, "-")).and_then(|arg| arg.text.as_deref()).unwrap_or_default();
+    // Their general options take values in the next word.
+    const VALUES: [&str; 9] =
+        ["-R", "--repository", "--cwd", "--config", "--repo", "--at-op", "--at-operation", "--config-file", "--color"];
+    let takes_value = |at: usize| {
+        at.checked_sub(1).and_then(|before| words[before].text.as_deref()).is_some_and(|text| VALUES.contains(&text))
+    };
+    let first = (0..words.len()).find(|&at| !starts(&words[at], "-") && !takes_value(at));
+    let name = first.and_then(|at| words[at].text.as_deref()).unwrap_or_default();
+    let configures = words
+        .iter()
+        .any(|arg| arg.text.as_deref().is_some_and(|text| text.starts_with("alias.") || text.contains("=alias.")));
     let short = |letter: char| words.iter().any(|arg| has_letter(arg, letter));
     let long = |name: &str, least: usize| words.iter().any(|arg| abbreviates(arg, name, least));
     let loses = match (program, name) {
@@ -351,7 +432,7 @@ pub(super) fn other(program: &str, call: &Call, scope: &Scope) -> Judged {
         ("hg", "shelve") => (short('d') || long("--delete", 4) || long("--cleanup", 4)).then_some(STASHED),
         ("hg", "push") => (short('f') || long("--force", 4)).then_some(REMOTE),
         ("svn", "revert") => Some(TRACKED),
-        ("svn", "cleanup") => long("--remove", 5).then_some(UNTRACKED),
+        ("svn", "cleanup") => words.iter().any(|arg| starts(arg, "--remove")).then_some(UNTRACKED),
         ("svn", "delete" | "del" | "remove" | "rm") => long("--force", 4).then_some(TRACKED),
         ("jj", "abandon" | "restore" | "undo") => Some(TRACKED),
         ("jj", "op" | "operation") => Some(HISTORY),
@@ -380,7 +461,7 @@ pub(super) fn other(program: &str, call: &Call, scope: &Scope) -> Judged {
         && matches!(name, "commit" | "ci" | "update" | "up" | "checkout" | "co" | "export"));
     Judged {
         effect: Effect {
-            loses,
+            loses: loses.or(configures.then_some(ANYTHING)),
             network,
             runs_unseen: Some("runs what the repository configures".to_owned()),
             ..Effect::default()

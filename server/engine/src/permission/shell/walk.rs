@@ -16,6 +16,8 @@ const DEEPEST: usize = 48;
 const MOST_TEXT: usize = 128 * 1024;
 /// Of all commands together; those within the words of others count again.
 const MOST_WORDS: usize = 100_000;
+/// Commands, and files: each is judged by itself.
+const MOST_FOUND: usize = 10_000;
 
 /// Collects what is found; one for a text with all texts in it.
 pub(super) struct Walk {
@@ -94,7 +96,15 @@ impl Walk {
     pub(super) fn unknown(&mut self, span: &Span, reason: impl Into<String>) {
         // Many reasons of one kind tell the user no more than some.
         if self.found.unknown.len() < 64 {
-            self.found.unknown.push(Unknown { span: span.clone(), reason: reason.into() });
+            self.found.unknown.push(Unknown { span: span.clone(), reason: reason.into(), is_unread: false });
+        }
+    }
+
+    /// A part that was not gone through. However many others there are, it is told.
+    pub(super) fn unread(&mut self, span: &Span, reason: impl Into<String>) {
+        let unread = Unknown { span: span.clone(), reason: reason.into(), is_unread: true };
+        if self.found.unknown.iter().filter(|unknown| unknown.is_unread).count() < 64 {
+            self.found.unknown.push(unread);
         }
     }
 
@@ -111,23 +121,23 @@ impl Walk {
     pub(super) fn text(&mut self, text: &str, within: Option<Span>, scope: Scope) -> Option<Scope> {
         let span = within.clone().unwrap_or(0..text.len());
         if text.len() > self.text_left {
-            self.unknown(&span, "the text is too long to be understood");
+            self.unread(&span, "the text is too long to be understood");
             return None;
         }
         self.text_left -= text.len();
         if let Some(at) = text.bytes().position(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n')) {
-            self.unknown(&within.unwrap_or(at..at + 1), "a control character");
+            self.unread(&within.unwrap_or(at..at + 1), "a control character");
             return None;
         }
         let script = match reader::read(text, within.clone()) {
             Ok(script) => script,
             Err(Problem { span, reason }) => {
-                self.unknown(&span, format!("not understood: {reason}"));
+                self.unread(&span, format!("not understood: {reason}"));
                 return None;
             }
         };
         if let Some(part) = second_reading::disagreement(text, &script) {
-            self.unknown(&within.clone().unwrap_or(part), "a part that could be read in two ways");
+            self.unread(&within.clone().unwrap_or(part), "a part that could be read in two ways");
         }
         let outer = std::mem::replace(&mut self.heredocs, script.heredocs);
         let behind = self.list(&script.list, scope);
@@ -338,6 +348,9 @@ impl Walk {
 
     /// Whether so many words more may be looked at.
     pub(super) fn takes(&mut self, words: usize) -> bool {
+        if self.found.commands.len().max(self.found.files.len()) > MOST_FOUND {
+            return false;
+        }
         let left = self.words_left.checked_sub(words);
         self.words_left = left.unwrap_or_default();
         left.is_some()
@@ -346,7 +359,7 @@ impl Walk {
     /// `None`: it is nested too deeply, and not walked.
     pub(super) fn deeper<T>(&mut self, walk: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.depth >= DEEPEST {
-            self.unknown(&(0..0), "nested too deeply");
+            self.unread(&(0..0), "nested too deeply");
             return None;
         }
         self.depth += 1;

@@ -42,7 +42,9 @@ pub(super) fn losses(name: &str, words: &[Arg]) -> Option<&'static str> {
             (!staged_only).then_some(TRACKED)
         }
         "clean" => {
-            let shows_only = short('n') || long("--dry-run", 3);
+            // `-e` takes what follows for a pattern, whatever it looks like.
+            let excludes = short('e') || long("--exclude", 3);
+            let shows_only = !excludes && (short('n') || long("--dry-run", 3));
             (!shows_only).then_some(UNTRACKED)
         }
         "stash" => matches!(first, Some("drop" | "clear" | "pop")).then_some(STASHED).filter(|_| first != Some("pop")),
@@ -184,8 +186,15 @@ pub(in crate::permission::shell) fn discards_repository(name: &str, call: &Call)
             || text.starts_with(".git/")
             || matches!(text, ".hg" | ".jj" | ".svn")
     };
+    let any_value = |arg: &Arg| {
+        let values = arg.values.iter().flatten();
+        values.map(|value| value.text()).any(|text| {
+            let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+            name == ".git" || name.starts_with('.') && name.contains(['*', '?', '[']) || text.contains("/.git/")
+        })
+    };
     (matches!(name, "rm" | "mv" | "shred" | "unlink" | "find" | "truncate" | "rsync")
-        && call.words().iter().any(of_git))
+        && call.words().iter().any(|arg| of_git(arg) || any_value(arg)))
     .then_some(REPOSITORY)
 }
 
