@@ -1,5 +1,6 @@
 //! The built-in tools, one file each, their descriptions beside them. What several of them share: paths, lines, changes of files, problems.
 
+mod apply_patch;
 mod bash;
 mod change;
 mod edit;
@@ -20,6 +21,7 @@ use crate::tool::{AnyTool, Facts, erase};
 
 pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
     vec![
+        erase(apply_patch::ApplyPatch),
         erase(bash::Bash),
         erase(edit::Edit),
         erase(glob::Glob),

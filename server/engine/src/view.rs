@@ -5,6 +5,7 @@ mod held;
 mod known;
 mod locks;
 mod open;
+mod relocate;
 mod revert;
 mod scope;
 mod through;
@@ -97,8 +98,23 @@ impl Snapshot {
 /// A prepared change of one file.
 #[derive(Debug, Clone)]
 pub enum FileEdit {
-    Modify { base: Snapshot, edits: EditSet },
-    Create { path: AbsPath, text: String },
+    Modify {
+        base: Snapshot,
+        edits: EditSet,
+    },
+    Create {
+        path: AbsPath,
+        text: String,
+    },
+    Delete {
+        base: Snapshot,
+    },
+    /// `edits` are of the text, which may change on the way.
+    Move {
+        base: Snapshot,
+        to: AbsPath,
+        edits: EditSet,
+    },
 }
 
 /// What an applied edit came to.

@@ -105,4 +105,14 @@ pub trait Disk: Send + Sync + 'static {
 
     /// Removes a file, through links as `write` writes, while its bytes have that hash.
     fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError>;
+
+    /// As `remove`, with the guard of `write_real`.
+    fn remove_real(&self, real: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
+        self.without_links(real)?;
+        self.remove(real, expected)
+    }
+
+    /// Gives a file another name, mode and owner with it, while its bytes have that hash and nothing has the new name. Both paths came from `real_path`:
+    /// where a link stands on the way of one by now, it is `Changed`. Makes missing folders; does not reach from one file system to another.
+    fn rename_real(&self, from: &AbsPath, to: &AbsPath, expected: ContentHash) -> Result<(), DiskError>;
 }

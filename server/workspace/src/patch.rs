@@ -13,7 +13,7 @@
 
 mod parse;
 
-pub use parse::{ParseError, parse};
+pub use parse::{ParseError, parse, paths};
 
 /// At least one file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -109,6 +109,29 @@ impl Disk for OsDisk {
     fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
         remove_real(&self.real_path(path)?, expected).map_err(|error| named(error, path))
     }
+
+    fn remove_real(&self, real: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
+        remove_real(real, expected)
+    }
+
+    fn rename_real(&self, from: &AbsPath, to: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
+        let io_error = |error| disk_error(from, error);
+        let (parent, name) = parent_and_name(from)?;
+        let folder = Folder::open(parent, Missing::Fail).map_err(|error| folder_error(from, error))?;
+        let stat = folder.stat(name).map_err(io_error)?;
+        regular(from, &stat.ok_or_else(|| DiskError::NotFound(from.clone()))?)?;
+        if folder.hash(name).map_err(io_error)? != expected {
+            return Err(DiskError::Changed(from.clone()));
+        }
+        let (new_parent, new_name) = parent_and_name(to)?;
+        let target = Folder::open(new_parent, Missing::Make).map_err(|error| folder_error(to, error))?;
+        folder.rename_to_new(name, &target, new_name).map_err(|error| match error.kind() {
+            io::ErrorKind::CrossesDevices => {
+                other(from, &format!("{to} is on another file system; move it with a command"))
+            }
+            _ => disk_error(to, error),
+        })
+    }
 }
 
 fn remove_real(real: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {

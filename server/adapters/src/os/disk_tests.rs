@@ -360,3 +360,32 @@ async fn the_files_port_reaches_the_disk() {
     files.remove(file.clone(), ContentHash::of(b"two")).await.unwrap();
     assert_eq!(files.read(file.clone()).await, Err(DiskError::NotFound(file)));
 }
+
+#[test]
+fn a_renamed_file_keeps_mode_and_replaces_nothing() {
+    let (_temp, ws) = temp();
+    let (from, to, taken) = (ws.join("a.sh"), ws.join("new/folder/b.sh"), ws.join("taken"));
+    fs::write(from.as_path(), "x").unwrap();
+    fs::set_permissions(from.as_path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(taken.as_path(), "taken").unwrap();
+    let hash = ContentHash::of(b"x");
+    assert_eq!(OsDisk.rename_real(&from, &taken, hash), Err(DiskError::Exists(taken.clone())));
+    assert_eq!(OsDisk.rename_real(&from, &to, ContentHash::of(b"y")), Err(DiskError::Changed(from.clone())));
+    assert_eq!((text_at(&from), text_at(&taken)), ("x".to_owned(), "taken".to_owned()));
+    OsDisk.rename_real(&from, &to, hash).unwrap();
+    assert_eq!(text_at(&to), "x");
+    assert_eq!(fs::metadata(to.as_path()).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(OsDisk.rename_real(&from, &to, hash), Err(DiskError::NotFound(from)));
+}
+
+#[test]
+fn c63_a_rename_follows_no_link_that_came_on_its_way() {
+    let (_temp, ws) = temp();
+    let outside = ws.join("outside");
+    fs::create_dir(outside.as_path()).unwrap();
+    fs::write(ws.join("a").as_path(), "x").unwrap();
+    symlink(outside.as_path(), ws.join("folder").as_path()).unwrap();
+    let to = ws.join("folder/b");
+    assert_eq!(OsDisk.rename_real(&ws.join("a"), &to, ContentHash::of(b"x")), Err(DiskError::Changed(to)));
+    assert_eq!((names(&outside), text_at(&ws.join("a"))), (Vec::new(), "x".to_owned()));
+}

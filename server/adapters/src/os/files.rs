@@ -79,4 +79,12 @@ impl Files for DiskFiles {
     fn remove(&self, path: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
         self.blocking(path, move |disk, path| disk.remove(path, expected))
     }
+
+    fn remove_real(&self, real: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.blocking(real, move |disk, real| disk.remove_real(real, expected))
+    }
+
+    fn rename_real(&self, from: AbsPath, to: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.blocking(from, move |disk, from| disk.rename_real(from, &to, expected))
+    }
 }

@@ -151,6 +151,20 @@ impl Folder {
     pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())?)
     }
+
+    /// `AlreadyExists` where something has the new name.
+    pub(super) fn rename_to_new(&self, name: &OsStr, folder: &Folder, new: &OsStr) -> io::Result<()> {
+        match rename_to_new(&self.fd, name, &folder.fd, new) {
+            // File systems that cannot rename without replacing.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                if folder.stat(new)?.is_some() {
+                    return Err(io::ErrorKind::AlreadyExists.into());
+                }
+                Ok(rustix::fs::renameat(&self.fd, name, &folder.fd, new)?)
+            }
+            result => Ok(result?),
+        }
+    }
 }
 
 pub(super) struct Temporary<'a> {
@@ -185,16 +199,7 @@ impl Temporary<'_> {
     /// `AlreadyExists` where something has the name by now.
     pub(super) fn place(mut self, name: &OsStr) -> io::Result<()> {
         let Some(from) = self.name.as_ref() else { return Ok(()) };
-        match rename_to_new(&self.folder.fd, from, name) {
-            // File systems that cannot rename without replacing.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-                if self.folder.stat(name)?.is_some() {
-                    return Err(io::ErrorKind::AlreadyExists.into());
-                }
-                rustix::fs::renameat(&self.folder.fd, from, &self.folder.fd, name)?;
-            }
-            result => result?,
-        }
+        self.folder.rename_to_new(from, self.folder, name)?;
         self.name = None;
         Ok(())
     }
@@ -243,12 +248,12 @@ fn walk_flags() -> OFlags {
 }
 
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-fn rename_to_new(fd: &OwnedFd, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
-    rustix::fs::renameat_with(fd, from, fd, to, rustix::fs::RenameFlags::NOREPLACE)
+fn rename_to_new(fd: &OwnedFd, from: &OsStr, to_fd: &OwnedFd, to: &OsStr) -> Result<(), Errno> {
+    rustix::fs::renameat_with(fd, from, to_fd, to, rustix::fs::RenameFlags::NOREPLACE)
 }
 
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-fn rename_to_new(_: &OwnedFd, _: &OsStr, _: &OsStr) -> Result<(), Errno> {
+fn rename_to_new(_: &OwnedFd, _: &OsStr, _: &OwnedFd, _: &OsStr) -> Result<(), Errno> {
     Err(Errno::NOSYS)
 }
 

@@ -246,6 +246,12 @@ impl Disk for Swapping {
     fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
         self.ticking(self.disk.remove(path, expected))
     }
+    fn remove_real(&self, real: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
+        self.ticking(self.disk.remove_real(real, expected))
+    }
+    fn rename_real(&self, from: &AbsPath, to: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
+        self.ticking(self.disk.rename_real(from, to, expected))
+    }
 }
 
 #[tokio::test]
@@ -255,6 +261,12 @@ async fn c63_a_folder_that_becomes_a_link_at_any_moment_leads_no_call_outside() 
         ("read", json!({"filePath": "d"}), "inner/"),
         ("write", json!({"filePath": "d/new", "content": "x\n"}), "d/new"),
         ("edit", json!({"filePath": "d/f", "oldString": "side", "newString": "other"}), "d/f"),
+        ("apply_patch", json!({"patchText": "*** Begin Patch\n*** Delete File: d/f\n*** End Patch"}), "d/f"),
+        (
+            "apply_patch",
+            json!({"patchText": "*** Begin Patch\n*** Update File: d/f\n*** Move to: d/g\n@@\n-inside\n+x\n*** End Patch"}),
+            "d/g",
+        ),
     ] {
         let mut swapped_in_time = 0;
         for moment in 1.. {

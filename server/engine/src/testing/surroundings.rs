@@ -98,6 +98,20 @@ impl<D: Disk> Files for DiskFiles<D> {
             self.disk.remove(&path, expected)
         })
     }
+
+    fn remove_real(&self, real: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
+        Box::pin(async move {
+            self.writes.fetch_add(1, Ordering::SeqCst);
+            self.disk.remove_real(&real, expected)
+        })
+    }
+
+    fn rename_real(&self, from: AbsPath, to: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
+        Box::pin(async move {
+            self.writes.fetch_add(1, Ordering::SeqCst);
+            self.disk.rename_real(&from, &to, expected)
+        })
+    }
 }
 
 /// Records the commands. A command runs until the turn is cancelled where its text is `hang`; any other prints itself and exits with 0.

@@ -1,18 +1,19 @@
-//! What `edit` and `write` do alike: apply one file's edit, and say what came of it. They differ in how they make the edit.
+//! What the tools that change files do alike: apply the change of one file or of several, and say what came of it. They differ in how they make it.
 
-use copydesk_workspace::diff;
+use copydesk_workspace::diff::{self, LineCounts};
 use copydesk_workspace::edit::EditSet;
 use copydesk_workspace::encoding;
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
+use futures::future::join_all;
 use ropey::Rope;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::lines::{self, Window, counted};
 use super::{path, problems};
 use crate::message::{FileDiff, SeenFile};
 use crate::ports::{DiagnosticsReport, DiagnosticsTarget, Preview};
-use crate::tool::{CommitError, Prepared, ToolContext, ToolError, ToolOutput};
+use crate::tool::{CommitError, Facts, Prepared, ToolContext, ToolError, ToolOutput};
 use crate::view::{Applied, FileEdit, Snapshot};
 
 /// Ends what is said instead of a quotation.
@@ -25,8 +26,9 @@ const QUOTE_AROUND: usize = 20;
 #[derive(Debug)]
 pub(super) struct Change {
     edit: FileEdit,
+    /// `None` where there is no file.
     before: Option<Rope>,
-    after: Rope,
+    after: Option<Rope>,
     /// Said to the model with the result.
     notes: Vec<String>,
     /// The model knows the whole text, before and so after.
@@ -37,7 +39,7 @@ impl Change {
     pub(super) fn create(path: AbsPath, text: String) -> Result<Self, ToolError> {
         let after = encoding::of_new_file(&text).0;
         check_text(&path, after)?;
-        let after = Rope::from(after);
+        let after = Some(Rope::from(after));
         Ok(Self { edit: FileEdit::Create { path, text }, before: None, after, notes: Vec::new(), known: true })
     }
 
@@ -55,7 +57,7 @@ impl Change {
         }
         let known = ctx.seen.get(base.key.path()) == Some(base.hash);
         let before = Some(base.text.clone());
-        Ok(Self { edit: FileEdit::Modify { base, edits }, before, after, notes, known })
+        Ok(Self { edit: FileEdit::Modify { base, edits }, before, after: Some(after), notes, known })
     }
 
     /// The model has given the whole new text.
@@ -63,56 +65,188 @@ impl Change {
         Self { known: true, ..self }
     }
 
+    /// Removes the file.
+    pub(super) fn delete(base: Snapshot) -> Self {
+        let (before, after) = (Some(base.text.clone()), None);
+        Self { edit: FileEdit::Delete { base }, before, after, notes: Vec::new(), known: false }
+    }
+
+    /// Gives the file of a change made by `modify`, or of `base` as it is, another path.
+    pub(super) fn moved(
+        base: Snapshot,
+        to: AbsPath,
+        edits: EditSet,
+        notes: Vec<String>,
+        ctx: &ToolContext,
+    ) -> Result<Self, ToolError> {
+        let change = Self::modify(base.clone(), edits.clone(), notes, ctx)?;
+        Ok(Self { edit: FileEdit::Move { base, to, edits }, ..change })
+    }
+
     pub(super) fn prepared(self) -> Prepared<Self> {
-        let preview = Preview::Edit(vec![self.diff()]);
+        let preview = Preview::Edit(self.diffs());
         Prepared { value: self, preview }
     }
 
+    /// Where the file is before the change, or afterwards where it is new.
     fn path(&self) -> &AbsPath {
         match &self.edit {
-            FileEdit::Modify { base, .. } => &base.path,
+            FileEdit::Modify { base, .. } | FileEdit::Delete { base } | FileEdit::Move { base, .. } => &base.path,
             FileEdit::Create { path, .. } => path,
         }
     }
 
-    fn diff(&self) -> FileDiff {
-        FileDiff {
-            path: self.path().clone(),
-            before: self.before.as_ref().map(Rope::to_string),
-            after: Some(self.after.to_string()),
+    /// Where the file is afterwards.
+    fn target(&self) -> &AbsPath {
+        match &self.edit {
+            FileEdit::Move { to, .. } => to,
+            FileEdit::Modify { .. } | FileEdit::Create { .. } | FileEdit::Delete { .. } => self.path(),
         }
     }
 
-    pub(super) async fn commit(self, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
-        let (diff, shown) = (self.diff(), path::shown(self.path(), &ctx.facts));
-        let known_problems = match &self.edit {
-            FileEdit::Modify { base, .. } => {
-                let target = DiagnosticsTarget { path: base.path.clone(), open: base.open(), text: base.text.clone() };
-                problems::before(target, ctx).await
+    /// One a file: a moved one goes here and comes there.
+    pub(super) fn diffs(&self) -> Vec<FileDiff> {
+        let path = self.path().clone();
+        let [before, after] = [&self.before, &self.after].map(|text| text.as_ref().map(Rope::to_string));
+        match &self.edit {
+            FileEdit::Move { to, .. } => {
+                vec![FileDiff { path, before, after: None }, FileDiff { path: to.clone(), before: None, after }]
             }
-            FileEdit::Create { .. } => DiagnosticsReport::Ready(Vec::new()),
-        };
-        let applied = ctx.view.apply(vec![self.edit], &ctx.label, &ctx.cancel).await?;
+            FileEdit::Modify { .. } | FileEdit::Create { .. } | FileEdit::Delete { .. } => {
+                vec![FileDiff { path, before, after }]
+            }
+        }
+    }
+
+    /// The letter of version control, and for clients the word.
+    fn kind(&self) -> (char, &'static str) {
+        match &self.edit {
+            FileEdit::Create { .. } => ('A', "add"),
+            FileEdit::Modify { .. } => ('M', "update"),
+            FileEdit::Move { .. } => ('M', "move"),
+            FileEdit::Delete { .. } => ('D', "delete"),
+        }
+    }
+
+    fn counts(&self) -> LineCounts {
+        let text = |text: &Option<Rope>| text.clone().unwrap_or_default();
+        diff::line_counts(&text(&self.before), &text(&self.after))
+    }
+
+    pub(super) async fn commit(self, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
+        let known_problems = known_problems(&self, ctx).await;
+        let applied = ctx.view.apply(vec![self.edit.clone()], &ctx.label, &ctx.cancel).await?;
         let Some(applied) = applied.into_iter().next() else {
+            let shown = path::shown(self.path(), &ctx.facts);
             return Err(ToolError::Tell(format!("{shown} was not changed")).into());
         };
-        let mut said = vec![headline(&shown, &self.before, &self.after)];
-        said.extend(self.notes);
-        if applied.after != self.after {
-            said.push("The user changed the file at the same time, so it holds more than this edit: read it before the next one.".to_owned());
-        }
-        said.extend(found(known_problems, &applied, ctx).await);
-        let hash = ContentHash::of_rope(&self.after);
-        let seen = SeenFile { path: applied.key.path().clone(), hash };
+        let mut said = vec![headline(&self, &ctx.facts)];
+        said.extend(remarks(&self, &applied));
+        said.extend(found(known_problems, &self, &applied, ctx).await);
         Ok(ToolOutput {
             text: said.join("\n"),
-            diffs: vec![diff],
-            seen: if self.known { vec![seen] } else { Vec::new() },
-            locations: vec![(applied.path.clone(), first_changed(&self.before, &self.after))],
+            diffs: self.diffs(),
+            seen: self.seen(&applied).into_iter().collect(),
+            locations: vec![self.location(&applied)],
             metadata: json!({"open": applied.open.is_some()}),
             ..ToolOutput::default()
         })
     }
+
+    fn seen(&self, applied: &Applied) -> Option<SeenFile> {
+        let hash = ContentHash::of_rope(self.after.as_ref().filter(|_| self.known)?);
+        Some(SeenFile { path: applied.key.path().clone(), hash })
+    }
+
+    fn location(&self, applied: &Applied) -> (AbsPath, Option<usize>) {
+        let first = self.after.as_ref().and_then(|after| first_changed(&self.before, after));
+        (applied.path.clone(), first)
+    }
+}
+
+/// All of `changes` or none; they are of different files.
+pub(super) async fn commit_all(changes: Vec<Change>, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
+    let known = join_all(changes.iter().map(|change| known_problems(change, ctx))).await;
+    let edits = changes.iter().map(|change| change.edit.clone()).collect();
+    let applied = ctx.view.apply(edits, &ctx.label, &ctx.cancel).await?;
+    let mut done: Vec<(&Change, &Applied, DiagnosticsReport)> = Vec::with_capacity(changes.len());
+    for (change, known) in changes.iter().zip(known) {
+        let found = applied.iter().find(|applied| applied.path == *change.target());
+        let applied = found.ok_or_else(|| {
+            let shown = path::shown(change.path(), &ctx.facts);
+            ToolError::Tell(format!("it is not known what became of {shown}: read it before the next step"))
+        })?;
+        done.push((change, applied, known));
+    }
+    let problems =
+        join_all(done.iter().map(|(change, applied, known)| found(known.clone(), change, applied, ctx))).await;
+    let mut output = ToolOutput { text: "The patch was applied:".to_owned(), ..ToolOutput::default() };
+    let mut files = Vec::with_capacity(done.len());
+    let mut more = Vec::new();
+    for ((change, applied, _), problems) in done.iter().zip(problems) {
+        output.text.push_str(&format!("\n{}", listed(change, &ctx.facts)));
+        let remarks: Vec<String> = remarks(change, applied).into_iter().chain(problems).collect();
+        if !remarks.is_empty() {
+            more.push(format!("\n{}:\n{}", path::shown(change.target(), &ctx.facts), remarks.join("\n")));
+        }
+        output.diffs.extend(change.diffs());
+        output.seen.extend(change.seen(applied));
+        output.locations.push(change.location(applied));
+        files.push(described(change, applied, &ctx.facts));
+    }
+    output.text.push_str(&more.concat());
+    output.metadata = json!({ "files": files });
+    Ok(output)
+}
+
+fn listed(change: &Change, facts: &Facts) -> String {
+    let from = match &change.edit {
+        FileEdit::Move { base, .. } => format!(" (from {})", path::shown(&base.path, facts)),
+        FileEdit::Modify { .. } | FileEdit::Create { .. } | FileEdit::Delete { .. } => String::new(),
+    };
+    let (letter, counts) = (change.kind().0, change.counts());
+    let shown = path::shown(change.target(), facts);
+    format!("{letter} {shown}{from}: {} added, {} removed", counted(counts.added, "line"), counts.removed)
+}
+
+/// For clients.
+fn described(change: &Change, applied: &Applied, facts: &Facts) -> Value {
+    let counts = change.counts();
+    let mut file = json!({
+        "filePath": change.path(),
+        "relativePath": path::shown(change.target(), facts),
+        "type": change.kind().1,
+        "additions": counts.added,
+        "deletions": counts.removed,
+        "open": applied.open.is_some(),
+    });
+    if let FileEdit::Move { to, .. } = &change.edit {
+        file["movePath"] = json!(to);
+    }
+    file
+}
+
+async fn known_problems(change: &Change, ctx: &ToolContext) -> DiagnosticsReport {
+    match &change.edit {
+        FileEdit::Modify { base, .. } => {
+            let target = DiagnosticsTarget { path: base.path.clone(), open: base.open(), text: base.text.clone() };
+            problems::before(target, ctx).await
+        }
+        FileEdit::Create { .. } | FileEdit::Delete { .. } | FileEdit::Move { .. } => {
+            DiagnosticsReport::Ready(Vec::new())
+        }
+    }
+}
+
+fn remarks(change: &Change, applied: &Applied) -> Vec<String> {
+    let mut said = change.notes.clone();
+    if change.after.as_ref().is_some_and(|after| *after != applied.after) {
+        said.push(
+            "The user changed the file at the same time, so it holds more than this edit: read it before the next one."
+                .to_owned(),
+        );
+    }
+    said
 }
 
 /// What could not be read again is not written (R18.1).
@@ -125,7 +259,8 @@ fn check_text(path: &AbsPath, after: &str) -> Result<(), ToolError> {
     )))
 }
 
-async fn found(known: DiagnosticsReport, applied: &Applied, ctx: &ToolContext) -> Option<String> {
+async fn found(known: DiagnosticsReport, change: &Change, applied: &Applied, ctx: &ToolContext) -> Option<String> {
+    change.after.as_ref()?;
     let target =
         DiagnosticsTarget { path: applied.path.clone(), open: applied.open.clone(), text: applied.after.clone() };
     let report = problems::after(target, ctx).await;
@@ -134,17 +269,11 @@ async fn found(known: DiagnosticsReport, applied: &Applied, ctx: &ToolContext) -
     (!text.is_empty()).then_some(text)
 }
 
-fn headline(shown: &str, before: &Option<Rope>, after: &Rope) -> String {
-    match before {
-        None => {
-            let added = counted(diff::line_counts(&Rope::new(), after).added, "line");
-            format!("Created {shown}: {added} added, 0 removed.")
-        }
-        Some(before) => {
-            let counts = diff::line_counts(before, after);
-            format!("Changed {shown}: {} added, {} removed.", counted(counts.added, "line"), counts.removed)
-        }
-    }
+fn headline(change: &Change, facts: &Facts) -> String {
+    let verb = if change.before.is_some() { "Changed" } else { "Created" };
+    let counts = change.counts();
+    let shown = path::shown(change.target(), facts);
+    format!("{verb} {shown}: {} added, {} removed.", counted(counts.added, "line"), counts.removed)
 }
 
 fn first_changed(before: &Option<Rope>, after: &Rope) -> Option<usize> {

@@ -168,6 +168,12 @@ impl Files for HeadsOnly {
     fn remove(&self, path: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
         self.files.remove(path, expected)
     }
+    fn remove_real(&self, real: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.files.remove_real(real, expected)
+    }
+    fn rename_real(&self, from: AbsPath, to: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.files.rename_real(from, to, expected)
+    }
 }
 
 #[tokio::test]

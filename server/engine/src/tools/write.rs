@@ -95,7 +95,7 @@ fn replace(base: Snapshot, content: &str, ctx: &ToolContext) -> Result<Prepared<
 }
 
 /// The file keeps its style of line endings (R1.2); one without any line break has none.
-fn with_endings_of<'a>(old: &str, content: &'a str) -> Cow<'a, str> {
+pub(super) fn with_endings_of<'a>(old: &str, content: &'a str) -> Cow<'a, str> {
     if !old.contains(['\n', '\r']) {
         return Cow::Borrowed(content);
     }

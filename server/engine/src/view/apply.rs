@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::held::{Silent, is_asked};
 use super::open::{OpenEdit, OpenFailure};
+use super::relocate::Relocation;
 use super::through::{Route, Through};
 use super::{Applied, FileEdit, Snapshot, Source, View, ViewError};
 use crate::tool::{CommitError, ToolError};
@@ -50,16 +51,21 @@ impl View {
         let _locks = self.overlay.locks.take(keys.into_iter().collect()).await;
         let mut open = Vec::new();
         let mut disk = Vec::new();
+        let mut relocations = Vec::new();
         for edit in edits {
             match self.check(edit).await? {
                 Checked::Open(edit) => open.push(edit),
-                Checked::Disk(edit) => disk.push(edit),
+                Checked::Disk(edit) => disk.push(Step::Write(edit)),
+                Checked::Relocation(relocation) => relocations.push(relocation),
             }
         }
+        // What is hardest to take back comes last.
+        relocations.sort_by_key(Relocation::is_deletion);
+        disk.extend(relocations.iter().cloned().map(Step::Relocate));
         if cancel.is_cancelled() {
             return Err(ToolError::Cancelled.into());
         }
-        let mut applied = match self.apply_open(open, label).await {
+        let applied = match self.apply_open(open, label).await {
             Ok(shown) => shown,
             Err(OpenFailure::Moved(reason)) => return Err(CommitError::BaseMoved(reason)),
             Err(OpenFailure::Refused { reason, shown }) => {
@@ -68,34 +74,43 @@ impl View {
             }
         };
         for index in 0..disk.len() {
-            match self.write(&disk[index]).await {
-                Ok(Some(after)) => disk[index].after = after,
-                Ok(None) => {}
+            match self.step(&mut disk[index]).await {
+                Ok(()) => {}
                 Err(error) => {
                     let (done, rest) = disk.split_at(index);
                     return Err(self.late_failure(error, &applied, done, rest, label).await);
                 }
             }
         }
-        for edit in disk {
-            self.book(&edit, label);
-            applied.push(super::open::Shown::of_disk(edit.applied(), edit.edits));
+        let mut applied: Vec<Applied> = applied.into_iter().map(|shown| shown.applied).collect();
+        for step in disk {
+            applied.push(match &step {
+                Step::Write(edit) => {
+                    self.book(edit, label);
+                    edit.applied()
+                }
+                Step::Relocate(relocation) => relocation.applied(),
+            });
         }
-        Ok(applied.into_iter().map(|shown| shown.applied).collect())
+        self.relocated(&relocations, label).await;
+        Ok(applied)
     }
 
     async fn keys(&self, edits: &[FileEdit]) -> Result<Vec<DocKey>, CommitError> {
         let mut keys = Vec::with_capacity(edits.len());
         for edit in edits {
-            let path = match edit {
-                FileEdit::Modify { base, .. } => &base.path,
-                FileEdit::Create { path, .. } => path,
+            let paths = match edit {
+                FileEdit::Modify { base, .. } | FileEdit::Delete { base } => vec![&base.path],
+                FileEdit::Create { path, .. } => vec![path],
+                FileEdit::Move { base, to, .. } => vec![&base.path, to],
             };
-            let key = self.key(path).await.map_err(ToolError::from)?;
-            if !self.scope.writes(key.path()) {
-                return Err(ToolError::from(ViewError::NotGranted(path.clone())).into());
+            for path in paths {
+                let key = self.key(path).await.map_err(ToolError::from)?;
+                if !self.scope.writes(key.path()) {
+                    return Err(ToolError::from(ViewError::NotGranted(path.clone())).into());
+                }
+                keys.push(key);
             }
-            keys.push(key);
         }
         Ok(keys)
     }
@@ -104,6 +119,8 @@ impl View {
         match edit {
             FileEdit::Modify { base, edits } => self.check_modify(base, edits).await,
             FileEdit::Create { path, text } => self.check_create(path, text).await.map(Checked::Disk),
+            FileEdit::Delete { base } => self.check_delete(base).await.map(Checked::Relocation),
+            FileEdit::Move { base, to, edits } => self.check_move(base, to, &edits).await.map(Checked::Relocation),
         }
     }
 
@@ -182,10 +199,7 @@ impl View {
     async fn check_create(&self, path: AbsPath, text: String) -> Result<DiskEdit, CommitError> {
         let key = self.key(&path).await.map_err(ToolError::from)?;
         let access = self.editor.texts();
-        let exists = self.overlay.get(&key).is_some()
-            || self.files.stat(key.path().clone()).await.is_ok()
-            || access.reads && matches!(self.held(&path, &key).await, Ok(Some(held)) if !held.text.is_empty());
-        if exists {
+        if self.is_there(&path, &key).await {
             return Err(CommitError::BaseMoved(format!("{path} exists by now")));
         }
         let (text, encoding) = of_new_file(&text);
@@ -197,6 +211,18 @@ impl View {
             Route::Disk
         };
         Ok(DiskEdit { path, key, before: None, after, bytes: encode(text, encoding), edits, route })
+    }
+
+    async fn step(&self, step: &mut Step) -> Result<(), DiskError> {
+        match step {
+            Step::Write(edit) => {
+                if let Some(after) = self.write(edit).await? {
+                    edit.after = after;
+                }
+                Ok(())
+            }
+            Step::Relocate(relocation) => self.relocate(relocation).await,
+        }
     }
 
     /// The text afterwards, where it may be another one than was written.
@@ -221,8 +247,8 @@ impl View {
         &self,
         error: DiskError,
         shown: &[super::open::Shown],
-        done: &[DiskEdit],
-        rest: &[DiskEdit],
+        done: &[Step],
+        rest: &[Step],
         label: &str,
     ) -> CommitError {
         let moved = matches!(error, DiskError::Changed(_) | DiskError::Exists(_));
@@ -259,7 +285,7 @@ fn disk_edit(
 }
 
 /// Nothing is written where there may be unsaved text.
-fn silent(path: &AbsPath) -> CommitError {
+pub(super) fn silent(path: &AbsPath) -> CommitError {
     let text = "the editor does not answer whether it has unsaved text of it. Nothing was changed; try again, and ask the user to look at the editor if it goes on";
     ToolError::Tell(format!("{path}: {text}")).into()
 }
@@ -267,6 +293,22 @@ fn silent(path: &AbsPath) -> CommitError {
 enum Checked {
     Open(OpenEdit),
     Disk(DiskEdit),
+    Relocation(Relocation),
+}
+
+/// One change of the disk.
+pub(super) enum Step {
+    Write(DiskEdit),
+    Relocate(Relocation),
+}
+
+impl Step {
+    pub(super) fn path(&self) -> &AbsPath {
+        match self {
+            Self::Write(edit) => &edit.path,
+            Self::Relocate(relocation) => &relocation.path,
+        }
+    }
 }
 
 impl DiskEdit {
@@ -288,8 +330,8 @@ impl DiskEdit {
     }
 }
 
-fn tell(reason: &str, states: &[String], untouched: &[DiskEdit]) -> CommitError {
-    let untouched = untouched.iter().map(|edit| format!("{}: unchanged", edit.path));
+fn tell(reason: &str, states: &[String], untouched: &[Step]) -> CommitError {
+    let untouched = untouched.iter().map(|step| format!("{}: unchanged", step.path()));
     let states: Vec<String> = states.iter().cloned().chain(untouched).collect();
     let states = if states.is_empty() { String::new() } else { format!("\n{}", states.join("\n")) };
     ToolError::Tell(format!("{reason}. Nothing of this call stays in force unless it is listed as such; read the file before the next try.{states}"))

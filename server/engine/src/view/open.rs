@@ -167,12 +167,6 @@ impl OpenEdit {
     }
 }
 
-impl Shown {
-    pub(super) fn of_disk(applied: Applied, edits: EditSet) -> Self {
-        Self { applied, edits }
-    }
-}
-
 pub(super) struct Refusal {
     pub(super) reason: String,
     /// Whether the present text may be accepted.

@@ -6,16 +6,20 @@ use copydesk_workspace::encoding::encode;
 use copydesk_workspace::hash::ContentHash;
 
 use super::View;
-use super::apply::DiskEdit;
+use super::apply::{DiskEdit, Step};
 use super::open::{OpenEdit, Shown};
 use super::through::Route;
 
 impl View {
     /// A line a file, the latest first.
-    pub(super) async fn revert(&self, shown: &[Shown], done: &[DiskEdit], label: &str) -> Vec<String> {
+    pub(super) async fn revert(&self, shown: &[Shown], done: &[Step], label: &str) -> Vec<String> {
         let mut states = Vec::new();
-        for edit in done.iter().rev() {
-            states.push(state(&edit.path.to_string(), self.revert_disk(edit).await));
+        for step in done.iter().rev() {
+            let reverted = match step {
+                Step::Write(edit) => self.revert_disk(edit).await,
+                Step::Relocate(relocation) => self.restore(relocation).await,
+            };
+            states.push(state(&step.path().to_string(), reverted));
         }
         for shown in shown.iter().rev() {
             states.push(state(&shown.applied.path.to_string(), self.revert_open(shown, label).await));

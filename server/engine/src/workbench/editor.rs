@@ -11,7 +11,9 @@ use copydesk_workspace::position::{PositionEncoding, position_of};
 use super::{lock, path};
 use crate::ids::SessionId;
 use crate::overlay::Overlay;
-use crate::ports::{ApplyRequest, BoxFuture, Editor, EditorError, FileChange, ReloadReport, TextAccess, Unsaved};
+use crate::ports::{
+    ApplyRequest, BoxFuture, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, TextAccess, Unsaved,
+};
 
 /// What the editor does with the next edit.
 pub(crate) enum Act {
@@ -214,7 +216,7 @@ impl Editor for BenchEditor {
             let mut report = ReloadReport::default();
             for change in &changes {
                 let Some(document) = self.overlay.get(&DocKey::from_real_path(change.path.clone())) else { continue };
-                if document.is_dirty() {
+                if document.is_dirty() || change.kind == FileChangeKind::Deleted {
                     report.conflicts.push(document.uri);
                     continue;
                 }

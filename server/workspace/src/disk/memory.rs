@@ -22,6 +22,7 @@ pub enum Operation {
     List,
     Write,
     Remove,
+    Rename,
 }
 
 #[derive(Debug, Default)]
@@ -164,6 +165,23 @@ impl Disk for MemoryDisk {
             return Err(DiskError::Changed(path.clone()));
         }
         state.nodes.remove(real.as_path());
+        Ok(())
+    }
+
+    fn rename_real(&self, from: &AbsPath, to: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
+        self.without_links(from)?;
+        self.without_links(to)?;
+        let mut state = self.lock();
+        state.checked(Operation::Rename, from)?;
+        if ContentHash::of(state.file(from, from)?) != expected {
+            return Err(DiskError::Changed(from.clone()));
+        }
+        if state.node(to.as_path()).is_some() {
+            return Err(DiskError::Exists(to.clone()));
+        }
+        if let Some(node) = state.nodes.remove(from.as_path()) {
+            state.insert(to.as_path(), node);
+        }
         Ok(())
     }
 }

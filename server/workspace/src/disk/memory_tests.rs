@@ -134,3 +134,16 @@ fn a_path_that_was_judged_and_is_a_link_by_now_is_not_written() {
     assert_eq!(disk.write_real(&link, b"b", a), Err(DiskError::Changed(link)));
     disk.write_real(&path("/w/src/a.rs"), b"b", a).unwrap();
 }
+
+#[test]
+fn a_rename_replaces_nothing_and_follows_no_links() {
+    let disk = disk();
+    let (from, hash) = (path("/w/src/a.rs"), ContentHash::of(b"a"));
+    disk.put(&path("/w/b"), "b");
+    assert_eq!(disk.rename_real(&from, &path("/w/b"), hash), Err(DiskError::Exists(path("/w/b"))));
+    assert_eq!(disk.rename_real(&from, &path("/w/folder/b"), hash), Err(DiskError::Changed(path("/w/folder/b"))));
+    assert_eq!(disk.rename_real(&from, &path("/w/c"), ContentHash::of(b"b")), Err(DiskError::Changed(from.clone())));
+    disk.rename_real(&from, &path("/w/x/c"), hash).unwrap();
+    assert_eq!(disk.read(&path("/w/x/c")).unwrap(), b"a");
+    assert_eq!(disk.rename_real(&from, &path("/w/d"), hash), Err(DiskError::NotFound(from)));
+}

@@ -42,6 +42,15 @@ pub fn parse(text: &str) -> Result<Patch, ParseError> {
     Ok(Patch { files })
 }
 
+/// The files that a patch names as far as it has come, its last line left out: that may be half of one.
+pub fn paths(partial: &str) -> impl Iterator<Item = &str> {
+    let complete = partial.rsplit_once('\n').map_or("", |(complete, _)| complete);
+    complete.lines().filter_map(|line| {
+        let path = [ADD, DELETE, UPDATE].iter().find_map(|header| line.trim_end().strip_prefix(header))?.trim();
+        (!path.is_empty()).then_some(path)
+    })
+}
+
 /// The lines between the first and the last one of a patch, with their one-based numbers.
 struct Reader<'a> {
     lines: std::iter::Peekable<std::vec::IntoIter<(usize, &'a str)>>,

@@ -178,6 +178,13 @@ fn every_malformed_line_is_named_with_what_was_expected() {
     );
 }
 
+#[test]
+fn the_files_of_a_patch_are_known_while_it_is_still_being_written() {
+    let text = "*** Begin Patch\n*** Update File: a.rs\n@@\n+*** Add File: no\n*** Delete File: b\n*** Add File: c";
+    assert_eq!(paths(text).collect::<Vec<_>>(), ["a.rs", "b"]);
+    assert_eq!(paths("*** Begin").count(), 0);
+}
+
 fn written(patch: &Patch) -> String {
     let mut text = format!("{BEGIN}\n");
     for file in &patch.files {

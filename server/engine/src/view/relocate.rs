@@ -1,0 +1,201 @@
+//! Deleting and moving files. Always ours, on the disk, and told to the editor afterwards: editors do these by halves. What the user has not saved is
+//! neither deleted nor moved.
+
+use copydesk_workspace::change_log::{Author, LoggedEdit};
+use copydesk_workspace::disk::{DiskError, Expected};
+use copydesk_workspace::document::Document;
+use copydesk_workspace::edit::EditSet;
+use copydesk_workspace::encoding::{self, encode};
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::{AbsPath, DocKey};
+use ropey::Rope;
+
+use super::apply::silent;
+use super::held::{Silent, is_asked};
+use super::{Applied, Snapshot, Source, View};
+use crate::overlay::Unsaved;
+use crate::ports::{FileChange, FileChangeKind};
+use crate::tool::{CommitError, ToolError};
+
+/// A checked deletion or move.
+#[derive(Debug, Clone)]
+pub(super) struct Relocation {
+    pub(super) path: AbsPath,
+    pub(super) key: DocKey,
+    /// The whole file, as it is.
+    bytes: Vec<u8>,
+    before: Rope,
+    /// `None` for a deletion.
+    target: Option<Target>,
+}
+
+#[derive(Debug, Clone)]
+struct Target {
+    path: AbsPath,
+    key: DocKey,
+    after: Rope,
+    bytes: Vec<u8>,
+}
+
+impl View {
+    pub(super) async fn check_delete(&self, base: Snapshot) -> Result<Relocation, CommitError> {
+        let bytes = self.check_relocated(&base).await?;
+        Ok(Relocation { path: base.path, key: base.key, bytes, before: base.text, target: None })
+    }
+
+    pub(super) async fn check_move(
+        &self,
+        base: Snapshot,
+        to: AbsPath,
+        edits: &EditSet,
+    ) -> Result<Relocation, CommitError> {
+        let bytes = self.check_relocated(&base).await?;
+        let key = self.key(&to).await.map_err(ToolError::from)?;
+        if self.is_there(&to, &key).await {
+            return Err(CommitError::BaseMoved(format!("{to} exists by now")));
+        }
+        let after = edits.apply(&base.text).map_err(|error| ToolError::Tell(error.to_string()))?;
+        let new = match encoding::decode(&bytes) {
+            Ok((old, _)) if base.text == old.as_str() && edits.is_empty() => bytes.clone(),
+            Ok((_, encoding)) => encode(&after.to_string(), encoding),
+            Err(error) => return Err(ToolError::Tell(format!("{} cannot be moved: {error}", base.path)).into()),
+        };
+        let target = Some(Target { path: to, key, after, bytes: new });
+        Ok(Relocation { path: base.path, key: base.key, bytes, before: base.text, target })
+    }
+
+    /// The bytes of the file, where its text is still that of `base` and nobody's unsaved text would be lost.
+    async fn check_relocated(&self, base: &Snapshot) -> Result<Vec<u8>, CommitError> {
+        let moved = || CommitError::BaseMoved(format!("{} was changed by somebody else", base.path));
+        let unsaved = || {
+            let text = "has unsaved text of the user in the editor. Nothing was changed; ask the user to save it, then repeat the call";
+            CommitError::from(ToolError::Tell(format!("{} {text}", base.path)))
+        };
+        if self.key(&base.path).await.map_err(ToolError::from)? != base.key {
+            return Err(moved());
+        }
+        let bytes = match self.files.read_real(base.key.path().clone()).await {
+            Ok(bytes) => bytes,
+            Err(DiskError::NotFound(_)) => {
+                let text =
+                    "is only in the editor, not on the disk. Nothing was changed; ask the user to save or close it";
+                return Err(ToolError::Tell(format!("{} {text}", base.path)).into());
+            }
+            Err(error) => return Err(ToolError::Tell(error.to_string()).into()),
+        };
+        let now = self.overlay.get(&base.key);
+        match (&base.source, now) {
+            (Source::Open { .. }, Some(now)) if now.text == base.text => {
+                let of_user = |(document, by): &(Document, Unsaved)| document.key == base.key && *by == Unsaved::User;
+                if self.overlay.unsaved().iter().any(of_user) { Err(unsaved()) } else { Ok(bytes) }
+            }
+            (Source::Held { is_unsaved: true, .. }, None) => Err(unsaved()),
+            (Source::Disk { encoding, bytes: hash }, None) if ContentHash::of(&bytes) == *hash => {
+                if !(self.editor.texts().reads && is_asked(*encoding, &base.text)) {
+                    return Ok(bytes);
+                }
+                match self.held(&base.path, &base.key).await {
+                    Ok(None) => Ok(bytes),
+                    Ok(Some(_)) => Err(moved()),
+                    Err(Silent) => Err(silent(&base.path)),
+                }
+            }
+            (Source::Held { disk: Some((_, hash)), is_unsaved: false, held }, None)
+                if ContentHash::of(&bytes) == *hash =>
+            {
+                match self.held(&base.path, &base.key).await {
+                    Ok(now) if now.as_ref() == Some(held) => Ok(bytes),
+                    Ok(_) => Err(moved()),
+                    Err(Silent) => Err(silent(&base.path)),
+                }
+            }
+            _ => Err(moved()),
+        }
+    }
+
+    pub(super) async fn is_there(&self, path: &AbsPath, key: &DocKey) -> bool {
+        self.overlay.get(key).is_some()
+            || self.files.stat(key.path().clone()).await.is_ok()
+            || self.editor.texts().reads
+                && matches!(self.held(path, key).await, Ok(Some(held)) if !held.text.is_empty())
+    }
+
+    pub(super) async fn relocate(&self, relocation: &Relocation) -> Result<(), DiskError> {
+        let (path, hash) = (relocation.key.path(), ContentHash::of(&relocation.bytes));
+        let Some(target) = &relocation.target else { return self.files.remove_real(path.clone(), hash).await };
+        let to = target.key.path();
+        self.files.rename_real(path.clone(), to.clone(), hash).await?;
+        if target.bytes == relocation.bytes {
+            return Ok(());
+        }
+        let written = self.files.write_real(to.clone(), target.bytes.clone(), Expected::Bytes(hash)).await;
+        if let Err(error) = written {
+            // Back to where it was: the caller knows it as not begun.
+            if let Err(stays) = self.files.rename_real(to.clone(), path.clone(), hash).await {
+                let reason = format!("{error}; and it stays at {to}: {stays}");
+                return Err(DiskError::Other { path: relocation.path.clone(), reason });
+            }
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn restore(&self, relocation: &Relocation) -> Result<(), String> {
+        let path = relocation.key.path();
+        let Some(target) = &relocation.target else {
+            let back = self.files.write_real(path.clone(), relocation.bytes.clone(), Expected::Absent).await;
+            return back.map_err(|error| error.to_string());
+        };
+        let to = target.key.path();
+        let ours = ContentHash::of(&target.bytes);
+        if target.bytes != relocation.bytes {
+            let back = self.files.write_real(to.clone(), relocation.bytes.clone(), Expected::Bytes(ours)).await;
+            back.map_err(|error| error.to_string())?;
+        }
+        let before = ContentHash::of(&relocation.bytes);
+        self.files.rename_real(to.clone(), path.clone(), before).await.map_err(|error| error.to_string())
+    }
+
+    /// Books what was done, and tells the editor.
+    pub(super) async fn relocated(&self, relocations: &[Relocation], label: &str) {
+        let mut changes = Vec::new();
+        for relocation in relocations {
+            let nothing = Rope::new();
+            self.book_relocated(&relocation.key, &relocation.before, &nothing, label);
+            changes.push(FileChange { path: relocation.key.path().clone(), kind: FileChangeKind::Deleted });
+            if let Some(target) = &relocation.target {
+                self.book_relocated(&target.key, &nothing, &target.after, label);
+                changes.push(FileChange { path: target.key.path().clone(), kind: FileChangeKind::Created });
+            }
+        }
+        if !changes.is_empty() {
+            // A buffer whose file is gone stays with the user, as after a command.
+            self.editor.files_changed(changes).await;
+        }
+    }
+
+    fn book_relocated(&self, key: &DocKey, before: &Rope, after: &Rope, label: &str) {
+        self.overlay.record(LoggedEdit {
+            key: key.clone(),
+            author: Author::Agent { label: label.to_owned() },
+            version: None,
+            edits: EditSet::between(before, after),
+        });
+    }
+}
+
+impl Relocation {
+    pub(super) fn is_deletion(&self) -> bool {
+        self.target.is_none()
+    }
+
+    /// Under the path where it ends; a deleted file has no text.
+    pub(super) fn applied(&self) -> Applied {
+        let (path, key, after) = match &self.target {
+            Some(target) => (&target.path, &target.key, target.after.clone()),
+            None => (&self.path, &self.key, Rope::new()),
+        };
+        let before = Some(self.before.clone());
+        Applied { path: path.clone(), key: key.clone(), before, after, open: None }
+    }
+}
