@@ -28,6 +28,19 @@ fn a_model_gets_patches_or_edits() {
 }
 
 #[test]
+fn the_built_in_tools_are_offered_to_the_models_that_know_them() {
+    let registry = Registry::builtin();
+    let offered = |model: &str| registry.offered(&[], model).map(|tool| tool.name().to_owned()).collect::<Vec<_>>();
+    let changes = |model: &str| {
+        let is_change = |name: &String| ["apply_patch", "edit", "write"].contains(&name.as_str());
+        offered(model).into_iter().filter(is_change).collect::<Vec<_>>()
+    };
+    assert_eq!(changes("gpt-5.2-codex"), ["apply_patch"]);
+    assert_eq!(changes("gpt-4o"), ["edit", "write"]);
+    assert_eq!(changes("gpt-oss-120b"), ["edit", "write"]);
+}
+
+#[test]
 fn what_rules_deny_and_what_is_invalid_is_not_offered() {
     let deny = |permission: &str| Rule {
         permission: permission.to_owned(),
