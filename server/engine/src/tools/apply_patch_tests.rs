@@ -5,10 +5,9 @@ use copydesk_workspace::encoding::{TextEncoding, encode};
 use serde_json::{Value, json};
 
 use crate::permission::Verdict;
-use crate::ports::OptionKind;
-use crate::ports::Preview;
+use crate::ports::{OptionKind, Preview, TextAccess};
 use crate::tool::Tool as _;
-use crate::workbench::{Act, Bench, Typing, path};
+use crate::workbench::{Act, Bench, Taking, Typing, path};
 
 fn patch(body: &str) -> Value {
     json!({ "patchText": format!("*** Begin Patch\n{body}\n*** End Patch\n") })
@@ -275,4 +274,22 @@ fn the_title_names_the_files_as_they_come() {
     assert_eq!(title("*** Begin Patch\n*** Add File: src/a\n+x"), "Patch src/a");
     let five: String = (1..=5).map(|n| format!("*** Delete File: {n}\n")).collect();
     assert_eq!(title(&five), "Patch 1, 2, 3 and 2 more");
+}
+
+#[tokio::test]
+async fn what_an_editor_that_is_asked_for_texts_has_not_saved_stays_too() {
+    for (held, body, done) in [
+        ("mine\n", "*** Delete File: a", false),
+        ("mine\n", "*** Update File: a\n*** Move to: b", false),
+        ("one\n", "*** Update File: a\n*** Move to: b", true),
+        ("one\n", "*** Delete File: a", true),
+    ] {
+        let bench = Bench::trusting();
+        bench.put("/w/a", "one\n");
+        bench.editor.serves_texts(TextAccess { reads: true, writes: true }, Taking::Saves);
+        bench.editor.put_buffer("/w/a", held);
+        let text = bench.call("apply_patch", patch(body)).await.result.text;
+        assert_eq!(missing(&bench, "/w/a"), done, "{text}");
+        assert_eq!(text.contains("has unsaved text of the user"), !done, "{text}");
+    }
 }
