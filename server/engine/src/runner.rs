@@ -17,6 +17,7 @@ mod seen;
 mod stopped;
 
 use std::any::Any;
+use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ use crate::permission::Mode;
 use crate::ports::{Confinement, Connection, Ports, Preview};
 use crate::prompt::{FolderInstructions, KnownInstructions};
 use crate::registry::{INVALID, Registry};
-use crate::search::{GrantedRoot, GrantedSearch};
+use crate::search::GrantedSearch;
 use crate::tool::{AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolError};
 use crate::view::{Scope, View};
 
@@ -221,22 +222,37 @@ impl Runner {
         self.go_on()?;
         self.may_repeat(counted, view).await?;
         let decoded = tool.decode(input)?;
-        let access = tool.access(&*decoded, &self.deps.facts)?;
-        let resolved = access::resolve(&self.deps, access).await.map_err(|error| Stopped::failed(error.to_string()))?;
+        let mut resolved = self.resolve(tool, &*decoded).await?;
         self.deps.look_at_grants().await;
         self.refuse_denied(&resolved.needs)?;
-        let Resolved { needs, scope, paths, quoting, searched, reach } = resolved;
-        let ctx = self.context(scope, searched, &reach, &view.call, Progress(sender));
-        let may_quote = quoting.iter().all(|need| decide(&self.deps, need) == Decided::Allowed);
+        let may_quote = resolved.quoting.iter().all(|need| decide(&self.deps, need) == Decided::Allowed);
+        let mut ctx = self.context(&mut resolved, &view.call, Progress(sender.clone()));
 
         let mut consent: Option<Preview> = None;
         for _ in 0..TRIES {
             let Prepared { value, preview } =
                 self.prepare(&running, &*decoded, &ctx).await.map_err(|error| Stopped::of(error, may_quote))?;
-            let preview = preview::shown(&preview, &paths);
-            self.consent(view, &needs, &preview, &mut consent).await?;
+            let preview = preview::shown(&preview, &resolved.paths);
+            let was_asked = self.consent(view, &resolved.needs, &preview, &mut consent).await?;
+            let has_waited = was_asked || !running.ticket.is_next();
             self.until_stopped(running.ticket.turn()).await?;
             self.go_on()?;
+            if has_waited {
+                // What a command names may lead elsewhere by now (C63). Of other calls the view sees to that.
+                if resolved.is_command {
+                    let mut now = self.resolve(tool, &*decoded).await?;
+                    if (&now.needs, &now.reach) != (&resolved.needs, &resolved.reach) {
+                        self.refuse_denied(&now.needs)?;
+                        ctx = self.context(&mut now, &view.call, Progress(sender.clone()));
+                        (resolved, consent) = (now, None);
+                        continue;
+                    }
+                }
+                // What allowed it may have been revoked.
+                if self.consent(view, &resolved.needs, &preview, &mut consent).await? {
+                    continue;
+                }
+            }
             let allowed = Allowed { value, preview };
             match self.commit(&mut running, allowed, &ctx, may_quote).await? {
                 commit::Committed::Done(done) => return Ok(done),
@@ -245,9 +261,18 @@ impl Runner {
                 }
             }
         }
+        if resolved.is_command {
+            let text = "What the command touches changes faster than it can be judged. Nothing was run.";
+            return Err(Stopped::failed(text.to_owned()));
+        }
         Err(Stopped::failed(
             "The file changes faster than the edit can be applied: read it again, then repeat the call.".to_owned(),
         ))
+    }
+
+    async fn resolve(&self, tool: &Arc<dyn AnyTool>, input: &(dyn Any + Send + Sync)) -> Result<Resolved, Stopped> {
+        let access = tool.access(input, &self.deps.facts)?;
+        access::resolve(&self.deps, access).await.map_err(|error| Stopped::failed(error.to_string()))
     }
 
     /// What fails beside calls that come first may work after them: an edit of text that an earlier call writes.
@@ -285,14 +310,15 @@ impl Runner {
         )))
     }
 
-    /// Asks once for all that is not allowed. `given` is the preview that was consented to: the same content is not asked again.
+    /// Asks once for all that is not allowed, and returns whether it asked. `given` is the preview that was consented to: the same content is not asked
+    /// again.
     async fn consent(
         &self,
         view: &ToolCallView,
         needs: &[Need],
         preview: &Preview,
         given: &mut Option<Preview>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<bool, Stopped> {
         self.deps.look_at_grants().await;
         self.refuse_denied(needs)?;
         let asked: Vec<(Need, String)> = needs
@@ -307,7 +333,7 @@ impl Runner {
             .collect();
         let known = given.as_ref().is_some_and(|given| preview::same_content(given, preview));
         if asked.is_empty() || known {
-            return Ok(());
+            return Ok(false);
         }
         let question = Question {
             call: &view.call,
@@ -319,7 +345,7 @@ impl Runner {
         let reply = self.until_stopped(self.asks.ask(&self.deps, question)).await?;
         self.take(reply)?;
         *given = Some(preview.clone());
-        Ok(())
+        Ok(true)
     }
 
     fn take(&self, reply: Reply) -> Result<(), Stopped> {
@@ -374,14 +400,10 @@ impl Runner {
         self.go_on().and(Err(Stopped::cancelled()))
     }
 
-    fn context(
-        &self,
-        scope: Scope,
-        searched: Vec<GrantedRoot>,
-        reach: &Reach,
-        call: &CallId,
-        progress: Progress,
-    ) -> ToolContext {
+    /// Takes scope and roots out of what was resolved.
+    fn context(&self, resolved: &mut Resolved, call: &CallId, progress: Progress) -> ToolContext {
+        let scope = mem::replace(&mut resolved.scope, Scope::Paths(Vec::new()));
+        let roots = mem::take(&mut resolved.searched);
         let RunnerDeps { connection, ports, .. } = &self.deps;
         let Connection { editor, overlay, .. } = connection;
         let session = self.deps.session.clone();
@@ -392,7 +414,7 @@ impl Runner {
             search: GrantedSearch {
                 port: Arc::clone(&ports.search),
                 overlay: Arc::clone(&connection.overlay),
-                roots: searched,
+                roots,
                 cancel: self.deps.cancel.clone(),
             },
             shell: Arc::clone(&ports.shell),
@@ -412,7 +434,7 @@ impl Runner {
             label: format!("{} {call}", self.deps.session),
             hidden_vars: self.deps.config.key_variables.clone(),
             passed_vars: self.deps.config.sandbox.environment.clone(),
-            confinement: self.confinement(reach),
+            confinement: self.confinement(&resolved.reach),
         }
     }
 
@@ -480,6 +502,10 @@ impl Runner {
 #[cfg(test)]
 #[path = "runner/guards_tests.rs"]
 mod guards_tests;
+
+#[cfg(test)]
+#[path = "runner/races_tests.rs"]
+mod races_tests;
 
 #[cfg(test)]
 #[path = "runner_tests.rs"]

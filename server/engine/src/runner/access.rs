@@ -76,6 +76,7 @@ pub(super) struct Resolved {
     pub(super) quoting: Vec<Need>,
     /// The roots of a search.
     pub(super) searched: Vec<GrantedRoot>,
+    pub(super) is_command: bool,
     /// Of a command.
     pub(super) reach: Reach,
 }
@@ -118,10 +119,10 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
         paths: Vec::new(),
         quoting: Vec::new(),
         searched: Vec::new(),
+        is_command: false,
         reach: Reach::default(),
     };
     let mut granted = Vec::new();
-    let mut is_command = false;
     for access in access {
         match access {
             Access::Read(path) => {
@@ -149,7 +150,7 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
                 let (needs, reach) = command::needs(deps, &places, text, folder).await?;
                 resolved.needs.extend(needs);
                 resolved.reach = reach;
-                is_command = true;
+                resolved.is_command = true;
             }
             Access::Search { permission, pattern, roots } => {
                 resolved.needs.push(search(permission, pattern));
@@ -169,7 +170,7 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
         }
     }
     distinct(&mut resolved.needs);
-    if !is_command {
+    if !resolved.is_command {
         resolved.scope = Scope::Paths(granted);
     }
     Ok(resolved)

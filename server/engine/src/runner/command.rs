@@ -122,9 +122,24 @@ pub(super) async fn needs(
     }
     let Gathered { mut needs, mut reach, .. } = gathered;
     reach.network = analysis.commands.iter().any(|command| command.effect.network);
+    // One sandbox for the whole text: what it opens for one part it opens for all.
+    if deps.config.sandbox.network || reach != Reach::default() {
+        hold_auto(&mut needs);
+    }
     // In the order in which the user reads them.
     needs.sort_by_key(|need| need.part.as_ref().map_or(0, |part| part.span.start));
     Ok((needs, reach))
+}
+
+/// What only the closed sandbox would make free is not.
+fn hold_auto(needs: &mut [Need]) {
+    for need in needs {
+        if let Subject::Command(simple) = &mut need.subject
+            && simple.free_in == Some(Mode::Auto)
+        {
+            simple.free_in = None;
+        }
+    }
 }
 
 struct Gathered<'a> {
