@@ -86,7 +86,9 @@ pub fn confine(
         WorkspaceRight::Read => Vec::new(),
     };
     let network = settings.network || rights.network == NetworkRight::Full;
-    Confinement::Sandbox(SandboxPolicy { writable, unreadable, network, temp: facts.temp.clone() })
+    // Outputs of tools are to be paged.
+    let readable = vec![facts.spill.clone()];
+    Confinement::Sandbox(SandboxPolicy { writable, unreadable, readable, network, temp: facts.temp.clone() })
 }
 
 fn distinct(paths: impl Iterator<Item = AbsPath>) -> Vec<AbsPath> {

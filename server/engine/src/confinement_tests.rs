@@ -64,14 +64,16 @@ fn r8_5_secrets_of_home_and_of_our_own_are_unreadable() {
         "/home/user/.cargo/credentials.toml",
         "/home/user/.mozilla",
         "/home/user/.bash_history",
-        "/home/user/.local/share/copydesk/auth.json",
-        "/home/user/.local/share/copydesk/copydesk.db",
+        "/home/user/.local/share/copydesk",
+        "/home/user/.config/copydesk/copydesk.jsonc",
+        "/home/user/.copydesk/copydesk.json",
+        "/home/user/.config/opencode/opencode.json",
         "/home/user/.local/share/opencode/auth.json",
     ] {
         assert!(policy.unreadable.contains(&path(secret)), "{secret}");
     }
     let spill = path("/home/user/.local/share/copydesk/tool-output");
-    assert!(!policy.unreadable.iter().any(|secret| spill.starts_with(secret)), "outputs can be paged");
+    assert_eq!(policy.readable, [spill], "outputs can be paged");
 }
 
 #[test]
@@ -83,9 +85,13 @@ fn secrets_are_found_where_the_folders_were_moved() {
         temp: path("/tmp"),
     };
     let found = secrets(&folders);
-    for secret in
-        ["/etc/me/gcloud", "/srv/data/keyrings", "/srv/data/opencode/auth.json", "/srv/data/copydesk/auth.json"]
-    {
+    for secret in [
+        "/etc/me/gcloud",
+        "/srv/data/keyrings",
+        "/srv/data/opencode/auth.json",
+        "/srv/data/copydesk",
+        "/etc/me/copydesk/copydesk.jsonc",
+    ] {
         assert!(found.contains(&path(secret)), "{secret}");
     }
 }

@@ -9,7 +9,13 @@ use super::*;
 
 fn command(confined: bool, passed: &[&str]) -> ShellCommand {
     let path = |text: &str| AbsPath::new(text).expect("absolute");
-    let policy = SandboxPolicy { writable: Vec::new(), unreadable: Vec::new(), network: false, temp: path("/t") };
+    let policy = SandboxPolicy {
+        writable: Vec::new(),
+        unreadable: Vec::new(),
+        readable: Vec::new(),
+        network: false,
+        temp: path("/t"),
+    };
     ShellCommand {
         command: "env".to_owned(),
         folder: path("/"),

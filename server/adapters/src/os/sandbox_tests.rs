@@ -28,7 +28,7 @@ struct Cell {
 impl Cell {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        for folder in ["ws", "outside", "home/.ssh", "home/.config/gh", "home/.config/app"] {
+        for folder in ["ws", "outside", "home/.ssh", "home/.config/gh", "home/.config/app", "home/data/tool-output"] {
             fs::create_dir_all(root.path().join(folder)).unwrap();
         }
         for (file, text) in [
@@ -38,13 +38,17 @@ impl Cell {
             ("home/.config/gh/hosts", "SECRET"),
             ("home/.config/app/settings", "harmless"),
             ("home/.profile", "harmless"),
+            ("home/data/auth.json", "SECRET"),
+            ("home/data/auth.json.damaged-1", "SECRET"),
+            ("home/data/tool-output/1", "shown"),
         ] {
             fs::write(root.path().join(file), text).unwrap();
         }
         let path = |name: &str| AbsPath::new(root.path().join(name)).unwrap();
         let policy = SandboxPolicy {
             writable: vec![path("ws")],
-            unreadable: vec![path("home/.ssh"), path("home/.config/gh"), path("home/.netrc")],
+            unreadable: vec![path("home/.ssh"), path("home/.config/gh"), path("home/.netrc"), path("home/data")],
+            readable: vec![path("home/data/tool-output")],
             network: false,
             temp: path("temp"),
         };
@@ -197,6 +201,9 @@ async fn c61_secrets_cannot_be_read_by_any_road() {
         "cat $R/ws/../home/./.ssh/id",
         "cat /proc/self/root/$HOME/.ssh/id",
         "cat $HOME/.config/gh/hosts",
+        "cat $HOME/data/auth.json",
+        "cat $HOME/data/*.damaged-1",
+        "cat $HOME/data/tool-output/../auth.json",
         "cd $HOME/.ssh && cat id",
         "bash -c 'bash -c \"cat ~/.ssh/id\"'",
         "grep -r SECRET $HOME/.ssh",
@@ -214,6 +221,7 @@ async fn c61_secrets_cannot_be_read_by_any_road() {
     }
     let own = cell.done("cat /proc/self/environ | tr '\\0' '\\n'; env").await;
     assert!(own.contains("PATH=") && !own.contains("sk-of-the-daemon"), "{own}");
+    assert_eq!(cell.done("cat $HOME/data/tool-output/1; grep -rl . $HOME/data/tool-output | wc -l").await, "shown1\n");
     // What stands beside them can.
     assert_eq!(cell.done("cat $HOME/.config/app/settings $HOME/.profile; ls $HOME/.ssh").await, "harmlessharmlessid\n");
 }
@@ -342,6 +350,11 @@ async fn secrets_inside_of_a_writable_folder_stay_hidden() {
         "mv $HOME/.config $HOME/other",
         "mv $HOME/.config/gh $HOME/.config/app/",
         "ln -s $HOME/.config/app $HOME/.netrc",
+        // What the daemon keeps, what of it is not there yet, and what can only be read.
+        "echo x > $HOME/data/grants.json",
+        "echo x > $HOME/data/auth.json",
+        "echo x > $HOME/data/tool-output/1",
+        "mv $HOME/data $HOME/other",
     ] {
         cell.refused(attempt).await;
     }

@@ -44,6 +44,16 @@ const HOME: &[&str] = &[
     ".cargo/credentials",
     ".cargo/credentials.toml",
     ".gem/credentials",
+    // Configuration of ours, in which keys may stand, and which says what is guarded.
+    ".config/copydesk/copydesk.json",
+    ".config/copydesk/copydesk.jsonc",
+    ".copydesk/copydesk.json",
+    ".copydesk/copydesk.jsonc",
+    ".config/opencode/config.json",
+    ".config/opencode/opencode.json",
+    ".config/opencode/opencode.jsonc",
+    ".opencode/opencode.json",
+    ".opencode/opencode.jsonc",
     // Other agents.
     ".claude/.credentials.json",
     ".codex/auth.json",
@@ -84,14 +94,11 @@ const HOME: &[&str] = &[
     ".sqlite_history",
 ];
 
-/// Below our own data folder: keys and sessions. Outputs of tools are to be paged, and stay.
-const DATA: &[&str] = &["auth.json", "copydesk.db", "copydesk.db-wal", "copydesk.db-shm", "log"];
-
-/// Whether they exist or not.
+/// Whether they exist or not. Our own data folder is among them as a whole: keys, sessions, what the user has allowed and trusted, and copies of all that.
 pub fn secrets(folders: &Folders) -> Vec<AbsPath> {
     let below = |folder: &AbsPath, names: &[&str]| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
     let mut places = below(&folders.home, HOME);
-    places.extend(below(&folders.data, DATA));
+    places.push(folders.data.clone());
     // Where the folders of the XDG specification were moved.
     let moved = |standard: &str, folder: &AbsPath| {
         let under = HOME.iter().filter_map(|name| name.strip_prefix(standard)).collect::<Vec<_>>();

@@ -53,6 +53,8 @@ pub struct SandboxPolicy {
     pub writable: Vec<AbsPath>,
     /// Neither these nor anything below them can be read; they win over `writable`. What does not exist is passed over.
     pub unreadable: Vec<AbsPath>,
+    /// Can be read all the same, though they lie in what cannot.
+    pub readable: Vec<AbsPath>,
     pub network: bool,
     /// Writable too, made where it is absent, and the command's `TMPDIR`.
     pub temp: AbsPath,

@@ -36,8 +36,8 @@ const NETWORK: &str = r#"(allow network-outbound (remote ip))
     (global-name "com.apple.trustd.agent"))
 "#;
 
-/// `writable` and `unreadable` are real paths.
-pub(super) fn profile(writable: &[PathBuf], unreadable: &[PathBuf], network: bool) -> String {
+/// All are real paths.
+pub(super) fn profile(writable: &[PathBuf], unreadable: &[PathBuf], readable: &[PathBuf], network: bool) -> String {
     let below = |verdict: &str, path: &Path| format!("({verdict} (subpath {}))\n", quoted(path));
     let mut text = BASE.to_owned();
     text.extend(writable.iter().map(|path| below("allow file-write*", path)));
@@ -48,6 +48,7 @@ pub(super) fn profile(writable: &[PathBuf], unreadable: &[PathBuf], network: boo
         let on_the_way = path.ancestors().skip(1).filter(|folder| folder.parent().is_some());
         text.extend(on_the_way.map(|folder| format!("(deny file-write-unlink (literal {}))\n", quoted(folder))));
     }
+    text.extend(readable.iter().map(|path| below("allow file-read*", path)));
     if network {
         text.push_str(NETWORK);
     }
@@ -90,7 +91,8 @@ mod running {
             };
             let writable = real(&mut policy.writable.iter().chain([&policy.temp]));
             let unreadable = real(&mut policy.unreadable.iter());
-            Ok(Self { profile: super::profile(&writable, &unreadable, policy.network) })
+            let readable = real(&mut policy.readable.iter());
+            Ok(Self { profile: super::profile(&writable, &unreadable, &readable, policy.network) })
         }
 
         pub(in super::super) fn launcher(&self) -> Vec<String> {
@@ -111,7 +113,12 @@ mod tests {
     #[test]
     fn the_profile_says_the_policy() {
         let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
-        let text = profile(&paths(&["/w", "/odd \"name\\"]), &paths(&["/Users/u/.ssh"]), false);
+        let text = profile(
+            &paths(&["/w", "/odd \"name\\"]),
+            &paths(&["/Users/u/.ssh"]),
+            &paths(&["/Users/u/.ssh/shown"]),
+            false,
+        );
         let (base, own) = text.split_at(BASE.len());
         assert_eq!(base, BASE);
         assert_eq!(
@@ -121,17 +128,18 @@ mod tests {
 (deny file-read-data file-read-xattr file-write* (subpath "/Users/u/.ssh"))
 (deny file-write-unlink (literal "/Users/u"))
 (deny file-write-unlink (literal "/Users"))
+(allow file-read* (subpath "/Users/u/.ssh/shown"))
 "#
         );
         assert!(text.contains("(deny default)") && !text.contains("network"));
-        assert!(profile(&[], &[], true).ends_with(NETWORK));
+        assert!(profile(&[], &[], &[], true).ends_with(NETWORK));
     }
 
     /// A text that is not balanced is refused as a whole, and with it every command.
     #[test]
     fn every_parenthesis_is_closed() {
         for network in [false, true] {
-            let text = profile(&[PathBuf::from("/w")], &[PathBuf::from("/s")], network);
+            let text = profile(&[PathBuf::from("/w")], &[PathBuf::from("/s")], &[PathBuf::from("/s/r")], network);
             let count = |of: char| text.matches(of).count();
             assert_eq!(count('('), count(')'));
             assert_eq!(count('"') % 2, 0);

@@ -60,6 +60,9 @@ pub(in super::super) fn ruleset_within(policy: &SandboxPolicy, version: ABI, mos
     for folder in &writable {
         rules.cover(folder, READ | CHANGE)?;
     }
+    for path in policy.readable.iter().filter_map(|path| fs::canonicalize(path.as_path()).ok()) {
+        rules.add(&path, READ)?;
+    }
     rules.cover(Path::new("/"), READ)?;
     Option::<OwnedFd>::from(rules.ruleset).ok_or_else(|| "Landlock gave no rules".to_owned())
 }
