@@ -252,7 +252,7 @@ impl Reader<'_> {
         }
         let workspace = self.root(facts).await;
         let mut report = TrustReport { workspace: Some(workspace.clone()), wants: Vec::new() };
-        let mut known = Decisions::new(ports, workspace);
+        let mut known = Decisions::new(ports, workspace.clone());
 
         let outside: Vec<Vec<Claim>> =
             drafts.iter().map(|draft| claims_outside(&draft.tree, draft.folder.is_some())).collect();
@@ -261,7 +261,7 @@ impl Reader<'_> {
             if !report.is_trusted(Capability::Outside) {
                 strip(&mut draft.tree, claims.iter());
             } else if let Some(folder) = &draft.folder {
-                fill(&mut draft.tree, folder, self.environment, self.files, &mut self.problems).await;
+                fill(&mut draft.tree, &workspace, folder, self.environment, self.files, &mut self.problems).await;
             }
         }
 

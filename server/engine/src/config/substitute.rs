@@ -7,6 +7,7 @@ use copydesk_workspace::path::AbsPath;
 
 use super::Problem;
 use super::node::{Filled, Node, Value};
+use super::untrusted::leads_outside;
 use crate::ports::{Environment, Files};
 
 /// Bytes of a file that a project names.
@@ -61,8 +62,10 @@ pub(super) async fn substitute(
 }
 
 /// Fills the texts of a tree that was parsed already: a project's, which the user trusts with it. A text whose file cannot be read is left out and named.
+/// `root` is the real path of the project's root: only a name that says so leads out of it.
 pub(super) async fn fill(
     tree: &mut Node,
+    root: &AbsPath,
     folder: &AbsPath,
     environment: &dyn Environment,
     files: &dyn Files,
@@ -72,7 +75,7 @@ pub(super) async fn fill(
     while let Some((path, node)) = waiting.pop() {
         let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
         if let Some(written) = node.as_text().filter(|text| has_placeholder(text)).map(str::to_owned) {
-            node.value = match filled_in(&written, folder, environment, files).await {
+            node.value = match filled_in(&written, root, folder, environment, files).await {
                 Ok(NewText { text, with_files, variables, from_file }) => {
                     Value::Text { text, variables, from_file, filled: Some(Box::new(Filled { written, with_files })) }
                 }
@@ -103,6 +106,7 @@ struct NewText {
 /// The error says why a file cannot be read.
 async fn filled_in(
     written: &str,
+    root: &AbsPath,
     folder: &AbsPath,
     environment: &dyn Environment,
     files: &dyn Files,
@@ -121,6 +125,13 @@ async fn filled_in(
             }
             Kind::File => {
                 let path = path_of(found.name, folder, environment);
+                // A link can be turned without a word of what the user trusted being changed.
+                if !leads_outside(found.name)
+                    && let Ok(real) = files.real_path(path.clone()).await
+                    && !real.starts_with(root)
+                {
+                    return Err(format!("{path} is a link to {real}, outside of the project; name that file itself"));
+                }
                 // A repository may name a device, or a link to one: reading it would not end.
                 match files.stat(path.clone()).await {
                     Ok(stat) if stat.kind == FileKind::File && stat.len <= MAX_FILE => {}

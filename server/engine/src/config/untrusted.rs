@@ -105,12 +105,51 @@ pub(super) fn claims(tree: &Node, agents: &BTreeSet<String>) -> Vec<Claim> {
             }
         }
         for (name, model) in provider.get("models").map(Node::entries).unwrap_or_default() {
+            let prefix = [&prefix[..], &["models", name]].concat();
             for key in ["provider", "headers"] {
-                claims.take(model, &[&prefix[..], &["models", name]].concat(), key, Capability::Keys);
+                claims.take(model, &prefix, key, Capability::Keys);
+            }
+            if let Some(options) = model.get("options") {
+                let prefix = [&prefix[..], &["options"]].concat();
+                for (key, _) in options.entries().iter().filter(|(key, _)| !only_tunes(key)) {
+                    claims.take(options, &prefix, key, Capability::Keys);
+                }
             }
         }
     }
     claims.found
+}
+
+/// Options of a model go into its requests as they are. Those that turn a knob of the model itself are free to a project; any other may name an address to
+/// which the provider sends the text on (`api_base` of a proxy, servers of tools), or what is done with it there.
+const TUNING: [&str; 21] = [
+    "chattemplatekwargs",
+    "effort",
+    "enablethinking",
+    "frequencypenalty",
+    "interleaved",
+    "maxcompletiontokens",
+    "maxtokens",
+    "minp",
+    "paralleltoolcalls",
+    "presencepenalty",
+    "reasoning",
+    "reasoningeffort",
+    "repetitionpenalty",
+    "seed",
+    "stop",
+    "temperature",
+    "textverbosity",
+    "thinking",
+    "topk",
+    "topp",
+    "verbosity",
+];
+
+/// In whichever spelling.
+fn only_tunes(option: &str) -> bool {
+    let plain: String = option.chars().filter(|char| !matches!(char, '_' | '-')).collect();
+    TUNING.contains(&plain.to_ascii_lowercase().as_str())
 }
 
 /// Takes out what nobody is asked about: a `null` would unset what the user wrote, guards and the sandbox are his alone to lift, and the built-in agents
@@ -225,6 +264,10 @@ impl Claims {
             Takes::Nothing => None,
         };
         self.add(capability, path.join("."), node, path_out);
+        // A dot may stand in a name too: `a.b` and `c` are not `a` and `b.c`.
+        if let Some(claim) = self.found.last_mut() {
+            claim.compared = serde_json::json!([path, claim.compared]).to_string();
+        }
     }
 
     /// What is allowed. What is denied or asked belongs to it: an allow with an exception is another one than without.
@@ -305,7 +348,7 @@ fn json(node: &Node, with_files: bool, hides: bool) -> Json {
 }
 
 /// An address, an absolute path, one below the home folder, or one that climbs.
-fn leads_outside(pattern: &str) -> bool {
+pub(super) fn leads_outside(pattern: &str) -> bool {
     let unified = pattern.replace('\\', "/");
     unified.starts_with(['/', '~', '$']) || unified.contains(':') || unified.split('/').any(|part| part == "..")
 }

@@ -119,7 +119,8 @@ async fn r9_1_what_is_revoked_while_a_call_waits_for_its_turn_is_asked() {
 #[tokio::test]
 async fn in_auto_nothing_is_free_beside_what_opens_the_sandbox() {
     let rules = [("bash", "git fetch *"), ("bash", "cd *"), ("bash", "cp *"), ("edit", "../ext/*")];
-    let bench = rules.into_iter().fold(Bench::new(), |bench, (permission, pattern)| bench.rule(permission, pattern, Allow));
+    let bench =
+        rules.into_iter().fold(Bench::new(), |bench, (permission, pattern)| bench.rule(permission, pattern, Allow));
     let mut bench = bench.rule("external_directory", "/ext/*", Allow);
     bench.put("/w/a", "x\n").put("/ext/a", "x\n");
     bench.shell.enforce();

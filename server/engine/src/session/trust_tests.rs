@@ -412,6 +412,31 @@ async fn r19_1_placeholders_are_filled_once_trusted_and_files_belong_to_the_cont
     assert!(shown(&changed.asked[0]).contains("changed: ") && shown(&changed.asked[0]).contains("evil-ls"));
 }
 
+/// The words that were trusted stay the same.
+#[tokio::test(start_paused = true)]
+async fn r19_1_a_file_of_the_project_that_becomes_a_link_out_of_it_is_not_read() {
+    let project =
+        Project::new(r#"{"agent": {"build": {"prompt": "{file:notes/a.txt}", "description": "{file:~/b.txt}"}}}"#);
+    let disk = &project.world.disk;
+    disk.put(&AbsPath::new("/home/user/project/notes/a.txt").unwrap(), "Be kind.");
+    disk.put(&AbsPath::new("/home/user/b.txt").unwrap(), "Mine");
+    let build = |turn: &Turn| turn.session.config().agents["build"].clone();
+    let trusted = build(&project.turn(&ALL).await);
+    assert_eq!((trusted.prompt.as_deref(), trusted.description.as_str()), (Some("Be kind."), "Mine"));
+
+    disk.remove(&AbsPath::new("/home/user/project/notes/a.txt").unwrap(), None).unwrap();
+    for [link, target] in
+        [["/home/user/project/notes/a.txt", "/etc/passwd"], ["/home/user/project/notes/a.txt", "../../b.txt"]]
+    {
+        disk.put_link(&AbsPath::new(link).unwrap(), target);
+        let turned = project.turn(&[]).await;
+        assert_eq!((turned.asked(), build(&turned).prompt), (Vec::new(), None), "{target}");
+        let problem =
+            turned.session.config().problems.iter().any(|problem| problem.text.contains("outside of the project"));
+        assert!(problem, "{:?}", turned.session.config().problems);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn r19_1_the_user_can_switch_the_guard_off() {
     let project = Project::new(HOSTILE);
