@@ -10,7 +10,7 @@ use super::command::{self, Part, Reach, Simple};
 use super::search::granted_root;
 use crate::confinement::is_in_force;
 use crate::escape::escaped_line;
-use crate::permission::{Agents, Cover, Grant, Rule, is_sensitive, path_pattern};
+use crate::permission::{Agents, Cover, Grant, Mode, Rule, is_sensitive, path_pattern};
 use crate::search::GrantedRoot;
 use crate::tool::{Access, Facts};
 use crate::view::{Granted, Scope};
@@ -144,10 +144,11 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
                 resolved.paths.push((path, real));
             }
             Access::Command { text, folder, unconfined } => {
+                let (mut needs, reach) = command::needs(deps, &places, text.clone(), folder).await?;
                 if unconfined && is_in_force(&deps.config.sandbox, &deps.ports.shell.sandbox()) {
-                    resolved.needs.push(outside_of_sandbox(text.clone()));
+                    command::hold_auto(&mut needs);
+                    resolved.needs.push(outside_of_sandbox(text, &needs));
                 }
-                let (needs, reach) = command::needs(deps, &places, text, folder).await?;
                 resolved.needs.extend(needs);
                 resolved.reach = reach;
                 resolved.is_command = true;
@@ -190,14 +191,30 @@ pub(super) fn distinct(needs: &mut Vec<Need>) {
     });
 }
 
-fn outside_of_sandbox(text: String) -> Need {
+/// Rules are held against the text and each command in it that may do more than read, by its `needs`: all of them run outside.
+fn outside_of_sandbox(text: String, needs: &[Need]) -> Need {
+    let mut others: Vec<String> = Vec::new();
+    let mut aliases: Vec<String> = Vec::new();
+    for need in needs {
+        match &need.subject {
+            Subject::Command(simple) if simple.free_in != Some(Mode::Ask) => {
+                others.extend(need.values.iter().filter(|value| value.as_str() != text.trim()).cloned());
+                aliases.extend(need.aliases.iter().cloned());
+            }
+            // The part itself: what begins like the text says nothing of it.
+            Subject::Unclear { .. } => others.extend(need.aliases.iter().cloned()),
+            _ => {}
+        }
+    }
+    // An answer for good would allow each part by itself too.
+    let is_one = others.is_empty();
     Need {
         permission: UNCONFINED.to_owned(),
-        values: vec![text],
-        aliases: Vec::new(),
+        values: [vec![text], others].concat(),
+        aliases,
         subject: Subject::Unconfined,
         what: "run a command outside of the sandbox, with all of your rights".to_owned(),
-        always: Some("this exact command outside of the sandbox".to_owned()),
+        always: is_one.then(|| "this exact command outside of the sandbox".to_owned()),
         part: None,
     }
 }

@@ -131,17 +131,6 @@ pub(super) async fn needs(
     Ok((needs, reach))
 }
 
-/// What only the closed sandbox would make free is not.
-fn hold_auto(needs: &mut [Need]) {
-    for need in needs {
-        if let Subject::Command(simple) = &mut need.subject
-            && simple.free_in == Some(Mode::Auto)
-        {
-            simple.free_in = None;
-        }
-    }
-}
-
 struct Gathered<'a> {
     deps: &'a RunnerDeps,
     places: &'a Places<'a>,
@@ -414,6 +403,17 @@ impl Gathered<'_> {
 
     fn part(&self, span: &Range<usize>) -> Part {
         Part { line: Arc::clone(&self.line), span: span.clone() }
+    }
+}
+
+/// What only the closed sandbox would make free is not.
+pub(super) fn hold_auto(needs: &mut [Need]) {
+    for need in needs {
+        if let Subject::Command(simple) = &mut need.subject
+            && simple.free_in == Some(Mode::Auto)
+        {
+            simple.free_in = None;
+        }
     }
 }
 

@@ -137,3 +137,39 @@ async fn in_auto_nothing_is_free_beside_what_opens_the_sandbox() {
     bench.config.sandbox.network = true;
     bench.failed("bash", json!({"command": "make"})).await;
 }
+
+/// A rule that lets one command out lets out no other that stands beside it.
+#[tokio::test]
+async fn r9_1_each_command_outside_of_the_sandbox_is_allowed_by_itself() {
+    let outside = |command: &str| json!({"command": command, "unconfined": "its keys are hidden"});
+    for mode in Mode::ALL {
+        let bench = Bench::new().rule("bash_unconfined", "git push *", Allow).rule("bash", "git push *", Allow);
+        let bench = bench.rule("bash", "python *", Allow).rule("bash_unconfined", "docker *", Deny);
+        let bench = bench.rule("bash", "cd *", Allow).rule("bash_unconfined", "cd *", Allow);
+        bench.put("/w/a", "x\n");
+        bench.shell.enforce();
+        bench.grants.set_mode(mode);
+        bench.client.answer_all(OptionKind::RejectOnce);
+        let asked = [
+            "git push origin; python x.py",
+            "git push origin && make",
+            "git push origin; $x",
+            "git push \"$(python x.py)\"",
+            "python x.py",
+            "make",
+            "git push origin | tee b",
+        ];
+        for command in asked {
+            let text = bench.failed("bash", outside(command)).await;
+            assert!(text.contains("rejected"), "{mode} {command}: {text}");
+        }
+        let asks = bench.client.asks();
+        assert_eq!(asks.len(), asked.len(), "{mode}");
+        let lasting = asks.iter().filter(|ask| ask.options.len() > 2).map(|ask| ask.input["command"].clone());
+        assert_eq!(lasting.collect::<Vec<_>>(), ["python x.py", "make"], "an answer for good is for one command");
+        let denied = bench.failed("bash", outside("git push origin; /usr/bin/docker run x")).await;
+        assert!(denied.contains("denied by rule bash_unconfined"), "{denied}");
+        bench.done("bash", outside("git push origin; git push other")).await;
+        bench.done("bash", outside("cd /w && git push origin")).await;
+    }
+}

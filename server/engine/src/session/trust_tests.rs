@@ -424,7 +424,6 @@ async fn r19_1_a_file_of_the_project_that_becomes_a_link_out_of_it_is_not_read()
     let trusted = build(&project.turn(&ALL).await);
     assert_eq!((trusted.prompt.as_deref(), trusted.description.as_str()), (Some("Be kind."), "Mine"));
 
-    disk.remove(&AbsPath::new("/home/user/project/notes/a.txt").unwrap(), None).unwrap();
     for [link, target] in
         [["/home/user/project/notes/a.txt", "/etc/passwd"], ["/home/user/project/notes/a.txt", "../../b.txt"]]
     {
