@@ -6,6 +6,7 @@ mod arguments;
 mod ask;
 mod command;
 mod commit;
+mod context;
 mod decide;
 mod expand;
 mod gate;
@@ -17,7 +18,6 @@ mod seen;
 mod stopped;
 
 use std::any::Any;
-use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -25,24 +25,21 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Agent, PLAN};
+use crate::agent::Agent;
 use crate::config::Config;
-use crate::confinement::{NetworkRight, Rights, WorkspaceRight, confine, is_in_force};
+use crate::confinement::is_in_force;
 use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use crate::ids::{CallId, SessionId};
 use crate::message::{ToolResult, ToolStatus, TurnEnd};
 use crate::output;
 use crate::permission::Mode;
-use crate::ports::{Confinement, Connection, Ports, Preview};
-use crate::prompt::{FolderInstructions, KnownInstructions};
+use crate::ports::{Connection, Ports, Preview};
+use crate::prompt::KnownInstructions;
 use crate::registry::{INVALID, Registry};
-use crate::search::GrantedSearch;
 use crate::tool::{AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolError};
-use crate::view::{Scope, View};
 
 use access::{Need, Resolved};
 use ask::{Asks, Question, Reply};
-use command::Reach;
 use decide::{Decided, can_be_granted, decide};
 use gate::{Gates, Ticket};
 use repeats::Counted;
@@ -398,58 +395,6 @@ impl Runner {
             done = work => return Ok(done),
         }
         self.go_on().and(Err(Stopped::cancelled()))
-    }
-
-    /// Takes scope and roots out of what was resolved.
-    fn context(&self, resolved: &mut Resolved, call: &CallId, progress: Progress) -> ToolContext {
-        let scope = mem::replace(&mut resolved.scope, Scope::Paths(Vec::new()));
-        let roots = mem::take(&mut resolved.searched);
-        let RunnerDeps { connection, ports, .. } = &self.deps;
-        let Connection { editor, overlay, .. } = connection;
-        let session = self.deps.session.clone();
-        let view = View::new(Arc::clone(&ports.files), Arc::clone(editor), Arc::clone(overlay), session);
-        ToolContext {
-            facts: Arc::clone(&self.deps.facts),
-            view: view.narrowed(scope),
-            search: GrantedSearch {
-                port: Arc::clone(&ports.search),
-                overlay: Arc::clone(&connection.overlay),
-                roots,
-                cancel: self.deps.cancel.clone(),
-            },
-            shell: Arc::clone(&ports.shell),
-            diagnostics: Arc::clone(&connection.diagnostics),
-            todos: Arc::clone(&self.deps.todos),
-            seen: Arc::clone(&self.deps.seen),
-            instructions: FolderInstructions {
-                files: Arc::clone(&ports.files),
-                facts: Arc::clone(&self.deps.facts),
-                agent: Arc::clone(&self.deps.agent),
-                known: Arc::clone(&self.deps.instructions),
-                call: call.to_string(),
-            },
-            ids: Arc::clone(&ports.ids),
-            cancel: self.deps.cancel.clone(),
-            progress,
-            label: format!("{} {call}", self.deps.session),
-            hidden_vars: self.deps.config.key_variables.clone(),
-            passed_vars: self.deps.config.sandbox.environment.clone(),
-            confinement: self.confinement(&resolved.reach),
-        }
-    }
-
-    /// Of a command that was not granted to run outside of the sandbox. What its words reach for is asked before it runs, and then open to it.
-    fn confinement(&self, reach: &Reach) -> Confinement {
-        let RunnerDeps { config, facts, ports, agent, .. } = &self.deps;
-        let workspace = if agent.name == PLAN { WorkspaceRight::Read } else { WorkspaceRight::Change };
-        let network = if reach.network { NetworkRight::Full } else { NetworkRight::AsSet };
-        let rights = Rights { workspace, network };
-        let mut confinement =
-            confine(&config.sandbox, &ports.shell.sandbox(), facts, &ports.environment.folders(), rights);
-        if let (Confinement::Sandbox(policy), WorkspaceRight::Change) = (&mut confinement, workspace) {
-            policy.writable.extend(reach.writable.iter().cloned());
-        }
-        confinement
     }
 
     async fn end(

@@ -1,0 +1,70 @@
+//! What a tool gets beside its input: the view, the search and the sandbox, each no wider than what was judged.
+
+use std::mem;
+use std::sync::Arc;
+
+use super::access::Resolved;
+use super::command::Reach;
+use super::{Runner, RunnerDeps};
+use crate::agent::PLAN;
+use crate::confinement::{NetworkRight, Rights, WorkspaceRight, confine};
+use crate::ids::CallId;
+use crate::ports::{Confinement, Connection};
+use crate::prompt::FolderInstructions;
+use crate::search::GrantedSearch;
+use crate::tool::{Progress, ToolContext};
+use crate::view::{Scope, View};
+
+impl Runner {
+    /// Takes scope and roots out of what was resolved.
+    pub(super) fn context(&self, resolved: &mut Resolved, call: &CallId, progress: Progress) -> ToolContext {
+        let scope = mem::replace(&mut resolved.scope, Scope::Paths(Vec::new()));
+        let roots = mem::take(&mut resolved.searched);
+        let RunnerDeps { connection, ports, .. } = &self.deps;
+        let Connection { editor, overlay, .. } = connection;
+        let session = self.deps.session.clone();
+        let view = View::new(Arc::clone(&ports.files), Arc::clone(editor), Arc::clone(overlay), session);
+        ToolContext {
+            facts: Arc::clone(&self.deps.facts),
+            view: view.narrowed(scope),
+            search: GrantedSearch {
+                port: Arc::clone(&ports.search),
+                overlay: Arc::clone(&connection.overlay),
+                roots,
+                cancel: self.deps.cancel.clone(),
+            },
+            shell: Arc::clone(&ports.shell),
+            diagnostics: Arc::clone(&connection.diagnostics),
+            todos: Arc::clone(&self.deps.todos),
+            seen: Arc::clone(&self.deps.seen),
+            instructions: FolderInstructions {
+                files: Arc::clone(&ports.files),
+                facts: Arc::clone(&self.deps.facts),
+                agent: Arc::clone(&self.deps.agent),
+                known: Arc::clone(&self.deps.instructions),
+                call: call.to_string(),
+            },
+            ids: Arc::clone(&ports.ids),
+            cancel: self.deps.cancel.clone(),
+            progress,
+            label: format!("{} {call}", self.deps.session),
+            hidden_vars: self.deps.config.key_variables.clone(),
+            passed_vars: self.deps.config.sandbox.environment.clone(),
+            confinement: self.confinement(&resolved.reach),
+        }
+    }
+
+    /// Of a command that was not granted to run outside of the sandbox. What its words reach for is asked before it runs, and then open to it.
+    fn confinement(&self, reach: &Reach) -> Confinement {
+        let RunnerDeps { config, facts, ports, agent, .. } = &self.deps;
+        let workspace = if agent.name == PLAN { WorkspaceRight::Read } else { WorkspaceRight::Change };
+        let network = if reach.network { NetworkRight::Full } else { NetworkRight::AsSet };
+        let rights = Rights { workspace, network };
+        let mut confinement =
+            confine(&config.sandbox, &ports.shell.sandbox(), facts, &ports.environment.folders(), rights);
+        if let (Confinement::Sandbox(policy), WorkspaceRight::Change) = (&mut confinement, workspace) {
+            policy.writable.extend(reach.writable.iter().cloned());
+        }
+        confinement
+    }
+}
