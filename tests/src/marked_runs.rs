@@ -123,6 +123,7 @@ async fn drive(base: &Path, texts: &[&str]) {
     let shell = OsShell::new(Variables::of_process());
     let policy = SandboxPolicy {
         writable: vec![path(base.to_owned())],
+        readable: Vec::new(),
         unreadable: Vec::new(),
         network: false,
         temp: path(base.join("temp")),
