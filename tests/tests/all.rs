@@ -28,6 +28,8 @@ mod neovim;
 mod permissions;
 #[path = "all/plain_lsp.rs"]
 mod plain_lsp;
+#[path = "all/read_only_commands.rs"]
+mod read_only_commands;
 #[path = "all/scripted_model.rs"]
 mod scripted_model;
 #[path = "all/sessions.rs"]

@@ -184,7 +184,7 @@ async fn a_rejection_ends_the_turn_and_its_other_calls() {
     let runner = bench.runner();
     let (first, second, ()) = tokio::join!(
         runner.run(call("call_1", "write", &write_a().to_string())),
-        runner.run(call("call_2", "bash", r#"{"command":"ls"}"#)),
+        runner.run(call("call_2", "bash", r#"{"command":"make"}"#)),
         async {
             let _waits = bench.client.next_ask().await;
             bench.client.next_ask().await.select(OptionKind::RejectOnce, None);
@@ -468,7 +468,7 @@ async fn commands_are_asked_unless_the_users_rule_allows_them() {
     bench.done("bash", json!({"command": "git status"})).await;
     let text = bench.failed("bash", json!({"command": "git push -f"})).await;
     assert!(text.contains("denied by rule bash \"git push*\""), "{text}");
-    for command in ["ls", "git log; rm -rf x", "git log | sh", "git log $(rm x)", "git log\nrm x", "git log > x"] {
+    for command in ["make", "git log; rm -rf x", "git log | sh", "git log $(rm x)", "git log\nrm x", "git log > x"] {
         let outcome = bench.call("bash", json!({"command": command})).await;
         assert_eq!(outcome.stop, Some(TurnEnd::Rejected), "{command}");
     }
@@ -692,7 +692,7 @@ async fn cancelled_while(runner: &Runner, bench: &Bench, name: &str, input: &str
 #[tokio::test]
 async fn a_cancel_ends_asks_and_tools_even_deaf_ones() {
     let bench = Bench::new();
-    let outcome = cancelled_while(&bench.runner(), &bench, "bash", r#"{"command":"ls"}"#, false).await;
+    let outcome = cancelled_while(&bench.runner(), &bench, "bash", r#"{"command":"make"}"#, false).await;
     assert_eq!((outcome.result.status, outcome.stop), (ToolStatus::Cancelled, None));
     assert!(bench.shell.commands().is_empty());
     for toy in [Toy::Hang, Toy::Deaf] {

@@ -19,7 +19,7 @@ mod numbers;
 mod options;
 mod outputs;
 mod programs;
-mod proven;
+pub mod proven;
 mod reader;
 mod scripts;
 mod second_reading;

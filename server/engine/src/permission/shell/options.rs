@@ -89,6 +89,11 @@ impl Parsed {
         self.given.iter().any(|given| names.contains(&given.name.as_str()))
     }
 
+    /// Whether each operand is one word to its program: no pattern, and no several values.
+    pub(super) fn operands_are_single(&self) -> bool {
+        self.operands.iter().all(|operand| operand.text.is_some())
+    }
+
     pub(super) fn value(&self, names: &[&str]) -> Option<&Arg> {
         self.given.iter().filter(|given| names.contains(&given.name.as_str())).find_map(|given| given.value.as_ref())
     }
