@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use copydesk_tests::daemon::Home;
 use copydesk_tests::raw_client::RawClient;
 
-/// The main thread, two of the runtime, and one each for standard input and output.
-const THREADS: usize = 5;
+/// The main thread, two of the runtime, one each for standard input and output, and one that the runtime starts where a thread of its pool has done its work
+/// and does not yet wait for more.
+const THREADS: usize = 6;
 
 /// Standard streams, a duplicate of one, and what the runtime waits with.
 const DESCRIPTORS: usize = 16;

@@ -159,7 +159,7 @@ async fn c94_several_daemons_share_one_store() {
     let home = Home::new();
     home.use_model(&model.base_url());
     for file in 0..6 {
-        home.write(&format!("{file}.txt"), "one\n");
+        home.write(format!("{file}.txt"), "one\n");
     }
     // All make the store at the same moment.
     let works = (0..4).map(|_| {
