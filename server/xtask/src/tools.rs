@@ -40,9 +40,16 @@ fn components(root: &Path) -> Result<(), String> {
     command::run(rustup).map_err(|error| format!("{error}\nThe tests need rustfmt and clippy of the Rust toolchain."))
 }
 
-/// Programs of the system: the tools run bash, tests use git and clangd, and checks run node.
+/// Programs of the system: the tools run bash, tests use git, clangd and strace, and checks run node.
 fn programs() -> Result<(), String> {
-    let needed = [("bash", "bash"), ("git", "git"), ("node", "nodejs"), ("npm", "npm"), ("clangd", "clangd")];
+    let needed = [
+        ("bash", "bash"),
+        ("git", "git"),
+        ("node", "nodejs"),
+        ("npm", "npm"),
+        ("clangd", "clangd"),
+        ("strace", "strace"),
+    ];
     let missing: Vec<&str> = needed
         .iter()
         .filter(|(program, _)| !command::works(program, &["--version"]))
