@@ -2,7 +2,6 @@
 
 use agent_client_protocol_schema::v1 as acp;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use base64::prelude::BASE64_STANDARD;
 use base64::{Engine as _, alphabet};
 use copydesk_engine::engine::{Lives, SessionSummary};
 use copydesk_engine::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
@@ -16,12 +15,15 @@ use copydesk_engine::tool::ToolKind;
 use copydesk_protocol::additions::{LoadMeta, LoadedMeta, OutcomeMeta};
 use serde_json::{Value, json};
 
+use crate::grant_view;
+use crate::shown_prompt::blocks;
+
 /// Ids of the config options that `session/set_config_option` takes.
 pub const MODE_OPTION: &str = "mode";
 pub const MODEL_OPTION: &str = "model";
 pub const PERMISSION_OPTION: &str = "permission";
 /// ACP has no category for it; those that begin so are free to use.
-const PERMISSION_CATEGORY: &str = "_permission";
+pub(crate) const PERMISSION_CATEGORY: &str = "_permission";
 /// The value of the option while none is chosen: ACP wants one that is among those offered.
 const NO_MODEL: &str = "none";
 
@@ -87,7 +89,10 @@ fn update(event: SessionEvent) -> Option<acp::SessionUpdate> {
             acp::SessionUpdate::SessionInfoUpdate(acp::SessionInfoUpdate::new().meta(meta))
         }
         // Told by `updates`; by `chosen`, with all that can be chosen; by `notice`.
-        SessionEvent::User { .. } | SessionEvent::Chosen { .. } | SessionEvent::Notice { .. } => return None,
+        SessionEvent::User { .. }
+        | SessionEvent::Chosen { .. }
+        | SessionEvent::Granted
+        | SessionEvent::Notice { .. } => return None,
     })
 }
 
@@ -134,6 +139,11 @@ pub fn chosen(choices: &Choices) -> [acp::SessionUpdate; 2] {
         acp::SessionUpdate::ConfigOptionUpdate(acp::ConfigOptionUpdate::new(options(choices))),
         acp::SessionUpdate::CurrentModeUpdate(acp::CurrentModeUpdate::new(choices.agent.clone())),
     ]
+}
+
+/// Of an answer that holds for longer.
+pub fn granted(choices: &Choices) -> acp::SessionUpdate {
+    acp::SessionUpdate::ConfigOptionUpdate(acp::ConfigOptionUpdate::new(options(choices)))
 }
 
 pub fn modes(choices: &Choices) -> acp::SessionModeState {
@@ -185,6 +195,7 @@ pub fn options(choices: &Choices) -> Vec<acp::SessionConfigOption> {
             .description("How much runs without a question where no rule of yours speaks".to_owned())
             .category(acp::SessionConfigOptionCategory::Other(PERMISSION_CATEGORY.to_owned())),
     );
+    options.extend(grant_view::option(&choices.grants));
     options
 }
 
@@ -332,50 +343,6 @@ pub fn outcome(answer: Value) -> AskOutcome {
 
 fn chunk(message: &str, text: String) -> acp::ContentChunk {
     acp::ContentChunk::new(acp::ContentBlock::from(text)).message_id(acp::MessageId::new(message.to_owned()))
-}
-
-/// The prompt as a client is shown it again: text that stands together is one block.
-fn blocks(prompt: &Prompt) -> Vec<acp::ContentBlock> {
-    let mut blocks = Vec::new();
-    let mut texts = Vec::new();
-    for part in prompt.parts() {
-        match shown(prompt, part) {
-            Shown::Text(text) => texts.push(text),
-            Shown::Image(image) => {
-                blocks.extend(joined(&mut texts));
-                blocks.push(acp::ContentBlock::Image(*image));
-            }
-        }
-    }
-    blocks.extend(joined(&mut texts));
-    blocks
-}
-
-enum Shown {
-    Text(String),
-    Image(Box<acp::ImageContent>),
-}
-
-fn shown(prompt: &Prompt, part: &PromptPart) -> Shown {
-    Shown::Text(match part {
-        PromptPart::Text { text } => text.clone(),
-        PromptPart::Link { uri, name } => format!("[{name}]({uri})"),
-        PromptPart::Resource { uri, text } => format!("{uri}\n\n{text}"),
-        PromptPart::Image { hash, uri, .. } => match prompt.image(*hash) {
-            Some(image) => {
-                let data = BASE64_STANDARD.encode(image.bytes());
-                let content = acp::ImageContent::new(data, image.kind().mime()).uri(uri.clone());
-                return Shown::Image(Box::new(content));
-            }
-            None => {
-                format!("[an image that is lost{}]", uri.as_ref().map(|uri| format!(": {uri}")).unwrap_or_default())
-            }
-        },
-    })
-}
-
-fn joined(texts: &mut Vec<String>) -> Option<acp::ContentBlock> {
-    (!texts.is_empty()).then(|| acp::ContentBlock::from(std::mem::take(texts).join("\n\n")))
 }
 
 fn kind(kind: ToolKind) -> acp::ToolKind {

@@ -1,5 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use base64::prelude::BASE64_STANDARD;
 use copydesk_engine::ids::{AskId, CallId};
 use copydesk_engine::permission::Mode;
 use copydesk_engine::ports::AskOption;
@@ -182,6 +183,7 @@ fn the_model_in_force_is_among_its_option_whatever_is_configured() {
         model: "openai/unlisted".parse().ok(),
         models: vec![("openai/listed".parse().unwrap(), "Listed".to_owned())],
         mode: Mode::Workspace,
+        grants: Vec::new(),
     };
     let options = serde_json::to_value(options(&choices)).unwrap();
     assert_eq!(options[1]["currentValue"], "openai/unlisted");

@@ -18,5 +18,6 @@ pub mod process;
 pub mod serve;
 pub mod session_client;
 pub mod session_methods;
+mod shown_prompt;
 pub mod terminal;
 pub mod wiring;

@@ -239,16 +239,17 @@ impl Pump {
         if is_of_a_turn(&event) {
             self.release_notices(session).await;
         }
-        if matches!(event, SessionEvent::Chosen { .. }) {
+        let choices = || {
             let handle = self.sessions.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned();
-            let Some(choices) = handle.map(|handle| handle.choices()) else { return };
-            for update in acp_types::chosen(&choices) {
-                self.notify(session, &update).await;
-            }
-        } else {
-            for update in acp_types::updates(event) {
-                self.notify(session, &update).await;
-            }
+            handle.map(|handle| handle.choices())
+        };
+        let updates = match event {
+            SessionEvent::Chosen { .. } => choices().map(|choices| acp_types::chosen(&choices).into()),
+            SessionEvent::Granted => choices().map(|choices| vec![acp_types::granted(&choices)]),
+            event => Some(acp_types::updates(event)),
+        };
+        for update in updates.unwrap_or_default() {
+            self.notify(session, &update).await;
         }
     }
 
@@ -298,6 +299,7 @@ fn is_of_a_turn(event: &SessionEvent) -> bool {
         | SessionEvent::TurnEnded(_)
         | SessionEvent::Usage { .. }
         | SessionEvent::Notice { .. }
+        | SessionEvent::Granted
         | SessionEvent::Chosen { .. } => false,
     }
 }
@@ -313,6 +315,7 @@ fn is_mergeable(event: &SessionEvent) -> bool {
         | SessionEvent::Usage { .. }
         | SessionEvent::Notice { .. }
         | SessionEvent::Retry(_)
+        | SessionEvent::Granted
         | SessionEvent::Chosen { .. } => false,
     }
 }

@@ -334,6 +334,15 @@ async fn choose(
         acp_types::MODE_OPTION => session.choose_agent(&value.0).await.map_err(session_error),
         acp_types::MODEL_OPTION => session.choose_model(&value.0).await.map_err(session_error),
         acp_types::PERMISSION_OPTION => session.choose_mode(&value.0).await.map_err(session_error),
+        grant_view::OPTION if &*value.0 == grant_view::KEEP => Ok(session.choices()),
+        grant_view::OPTION => {
+            let id = value.0.to_string();
+            match session.grants().revoke(std::slice::from_ref(&id)).await {
+                Ok(0) => Err(RpcError::invalid_params(format!("nothing that holds in this session has the id {id}"))),
+                Ok(_) => Ok(session.choices()),
+                Err(error) => Err(RpcError::internal(error.to_string())),
+            }
+        }
         other => Err(RpcError::invalid_params(format!("there is no option {other}"))),
     }
 }

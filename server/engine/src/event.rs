@@ -54,6 +54,8 @@ pub enum SessionEvent {
         model: Option<ModelRef>,
         mode: Mode,
     },
+    /// What the user has allowed for longer than once is another list now.
+    Granted,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

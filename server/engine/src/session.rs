@@ -19,7 +19,7 @@ use crate::image::{ImageError, Prompt};
 use crate::message::{ModelRef, TurnEnd};
 use crate::permission::Mode;
 use crate::ports::{BoxFuture, Connection};
-use crate::runner::Grants;
+use crate::runner::{Grants, HeldGrant};
 
 pub(crate) use actor::Actor;
 pub(crate) use context::{Context, Parts};
@@ -47,6 +47,8 @@ pub struct Choices {
     pub models: Vec<(ModelRef, String)>,
     /// As chosen, whatever the system can enforce.
     pub mode: Mode,
+    /// What the user may take back.
+    pub grants: Vec<HeldGrant>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -103,6 +103,48 @@ async fn r9_1_what_is_allowed_in_a_project_is_seen_by_other_daemons_and_taken_ba
     model.finish();
 }
 
+/// The option of the session by which a client of ACP takes answers back.
+fn listed_option(options: &Value) -> Option<&Value> {
+    options.as_array().unwrap().iter().find(|option| option["id"] == "grants")
+}
+
+#[tokio::test]
+async fn r9_1_a_client_of_acp_lists_and_takes_back_by_an_option_of_the_session() {
+    let (model, home) = start(runs("touch made")).await;
+    let client = FakeEditor::open_acp(home.clone(), json!({})).await;
+    let created = client.request("session/new", json!({ "cwd": home.workspace(), "mcpServers": [] })).await.unwrap();
+    assert_eq!(listed_option(&created["configOptions"]), None, "nothing is allowed yet");
+    let session = created["sessionId"].as_str().unwrap().to_owned();
+    turn_that_is_asked(&client, &session, "Allow in this project: ").await;
+
+    let told: Vec<Value> = client
+        .take_notifications("session/update")
+        .into_iter()
+        .filter(|told| told["update"]["sessionUpdate"] == "config_option_update")
+        .collect();
+    let option = listed_option(&told.last().unwrap()["update"]["configOptions"]).unwrap();
+    let values = option["options"].as_array().unwrap();
+    assert_eq!(
+        (values.len(), &option["currentValue"], &values[0]["name"]),
+        (2, &json!("keep"), &json!("1 answer holds"))
+    );
+    assert_eq!(values[1]["name"], "Take back: bash \"touch\" with any arguments (agent build)");
+    assert_eq!(values[1]["description"], "Allowed in this project");
+
+    let set = |value: &Value| json!({ "sessionId": session, "configId": "grants", "value": value });
+    let refused = client.request("session/set_config_option", set(&json!("grt_nobody"))).await.unwrap_err();
+    assert_eq!(refused.code, -32602);
+    let kept = client.request("session/set_config_option", set(&json!("keep"))).await.unwrap();
+    assert!(listed_option(&kept["configOptions"]).is_some());
+    let taken = client.request("session/set_config_option", set(&values[1]["value"])).await.unwrap();
+    assert_eq!(listed_option(&taken["configOptions"]), None);
+    let later = client.new_session().await;
+    turn_that_is_asked(&client, &later, "Allow once").await;
+    client.disregard("session/update");
+    client.finish().await;
+    model.finish();
+}
+
 #[tokio::test]
 async fn r9_1_grants_are_listed_given_and_taken_back_on_the_command_line() {
     let home = Home::new();

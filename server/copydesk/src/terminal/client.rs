@@ -118,6 +118,10 @@ impl TerminalClient {
                 Some(session) => acp_types::chosen(&session.choices()).into(),
                 None => Vec::new(),
             },
+            SessionEvent::Granted => match self.session.get() {
+                Some(session) => vec![acp_types::granted(&session.choices())],
+                None => Vec::new(),
+            },
             SessionEvent::Notice { severity, text } => vec![acp_types::notice(severity, &text)],
             event => acp_types::updates(event),
         };

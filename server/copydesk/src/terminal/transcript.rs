@@ -69,6 +69,7 @@ impl Transcript {
             | SessionEvent::ToolCall(_)
             | SessionEvent::TurnEnded(_)
             | SessionEvent::Usage { .. }
+            | SessionEvent::Granted
             | SessionEvent::Chosen { .. } => None,
         }
     }

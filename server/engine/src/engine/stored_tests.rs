@@ -68,6 +68,7 @@ fn shown(client: &FakeClient) -> Vec<String> {
         SessionEvent::TurnEnded(end) => format!("ended {end:?}"),
         SessionEvent::Usage { usage, context, .. } => format!("usage {} of {context:?}", usage.input),
         SessionEvent::Retry(retry) => format!("retry {}", retry.attempt),
+        SessionEvent::Granted => "granted".to_owned(),
         SessionEvent::Notice { text, .. } => format!("notice {text}"),
         SessionEvent::Chosen { agent, .. } => format!("chosen {agent}"),
     };

@@ -10,7 +10,7 @@ use super::RunnerDeps;
 use super::access::Need;
 use super::decide::{Decided, decide};
 use super::preview;
-use crate::event::Severity;
+use crate::event::{SessionEvent, Severity};
 use crate::ids::{AskId, CallId};
 use crate::permission::Grant;
 use crate::ports::{Ask, AskOption, AskOutcome, BoxFuture, OptionKind, Preview};
@@ -136,10 +136,12 @@ impl Options {
             },
             Some(lasting) if option == lasting.session => {
                 deps.grants.add(&*deps.ports.ids, granted(deps, needs));
+                deps.connection.client.update(deps.session.clone(), SessionEvent::Granted).await;
                 Reply::Allowed
             }
             Some(lasting) if option == lasting.project => {
                 keep(deps, granted(deps, needs)).await;
+                deps.connection.client.update(deps.session.clone(), SessionEvent::Granted).await;
                 Reply::Allowed
             }
             Some(_) | None => Reply::Unknown,

@@ -122,15 +122,20 @@ impl Grants {
     /// All that hold in this session, and why those that are kept do not, where they do not.
     pub async fn list(&self) -> (Vec<HeldGrant>, Option<String>) {
         self.refresh().await;
+        (self.held(), lock(&self.kept).problem.clone())
+    }
+
+    /// Those that hold in this session, as of the last look.
+    pub(crate) fn held(&self) -> Vec<HeldGrant> {
         let session = lock(&self.session).clone().into_iter();
-        let kept = lock(&self.kept);
+        let kept = lock(&self.kept).grants.clone();
         let held = session.map(|(id, grant)| HeldGrant { id, scope: HeldScope::Session, grant });
-        let lasting = kept.grants.iter().filter(|kept| self.holds_here(kept)).map(|kept| HeldGrant {
+        let lasting = kept.iter().filter(|kept| self.holds_here(kept)).map(|kept| HeldGrant {
             id: kept.id.clone(),
             scope: HeldScope::Kept(kept.scope.clone(), kept.given),
             grant: kept.grant.clone(),
         });
-        (held.chain(lasting).collect(), kept.problem.clone())
+        held.chain(lasting).collect()
     }
 
     /// Those with these ids hold no more; returns how many there were.

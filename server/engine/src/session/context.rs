@@ -276,6 +276,7 @@ impl Context {
             model,
             models,
             mode: self.grants.mode(),
+            grants: self.grants.held(),
         }
     }
 

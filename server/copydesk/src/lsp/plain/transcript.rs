@@ -39,6 +39,7 @@ pub(super) fn event(event: &SessionEvent) -> Option<String> {
         | SessionEvent::Usage { .. }
         | SessionEvent::Notice { .. }
         | SessionEvent::Retry(_)
+        | SessionEvent::Granted
         | SessionEvent::Chosen { .. }
         | SessionEvent::TurnEnded(_) => None,
     }
