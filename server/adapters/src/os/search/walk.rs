@@ -61,7 +61,14 @@ impl<'a> Tree<'a> {
             }
         })?;
         let mut found = self.found(kept)?;
-        found.hits.retain(|hit| is_no_link(hit.as_path()));
+        let mut folders: HashMap<PathBuf, bool> = HashMap::new();
+        found.hits.retain(|hit| {
+            let Some(folder) = hit.as_path().parent() else { return true };
+            match folders.get(folder) {
+                Some(known) => *known,
+                None => *folders.entry(folder.to_owned()).or_insert_with(|| leads_to_no_link(folder)),
+            }
+        });
         Ok(found)
     }
 
@@ -258,9 +265,10 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(File::from(open_real(path, OFlags::NONBLOCK)?))
 }
 
-/// Whether the path, as it was walked, leads there without a link by now. What is not on the disk is a document.
-fn is_no_link(path: &Path) -> bool {
-    !matches!(open_real(path, OFlags::NONBLOCK), Err(Errno::LOOP))
+/// Whether the folder, as it was walked, is reached without a link by now: else the names in it may be those of another. What is not on the disk is that
+/// of a document.
+fn leads_to_no_link(folder: &Path) -> bool {
+    !matches!(open_real(folder, OFlags::NONBLOCK | OFlags::DIRECTORY), Err(Errno::LOOP | Errno::NOTDIR))
 }
 
 /// A rope as a reader, without a copy of it.
