@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use copydesk_workspace::path::AbsPath;
 
+pub use uses::{FolderUse, Removal};
+
 use expansion::{Expanded, Scope};
 use walk::Walk;
 
@@ -25,6 +27,7 @@ mod scripts;
 mod second_reading;
 mod syntax;
 mod touched;
+mod uses;
 mod variables;
 mod version_control;
 mod walk;

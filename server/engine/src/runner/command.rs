@@ -13,31 +13,13 @@ use super::access::{Need, Places, Subject};
 use super::decide::{Decided, decide, is_absolute};
 use super::expand::{self, Expanded};
 use crate::escape::escaped_line;
-use crate::permission::shell::{self, Analysis, FileAccess, FileUse, Place, SimpleCommand, Surroundings, Unknown};
+use crate::permission::shell::{
+    self, Analysis, FileAccess, FileUse, FolderUse, Place, Removal, SimpleCommand, Surroundings, Unknown,
+};
 use crate::permission::{Mode, Rule, RulesFor, Verdict, path_pattern};
 
 /// The permission that an answer to a whole text is kept under: it holds for this text in this folder, whatever its parts are.
 const WHOLE: &str = "bash_text";
-/// What bash calls a redirect in `FileUse::by`.
-const REDIRECT: &str = "redirect";
-/// They make a folder the working folder, and open nothing in it.
-const ENTERING: [&str; 2] = ["cd", "pushd"];
-/// They read no file of a folder that they are given: they list its entries, or refuse it.
-const FLAT: [&str; 21] = [
-    "ls", "dir", "vdir", "stat", "du", "tree", "find", "cat", "head", "tail", "wc", "nl", "tac", "sort", "uniq", "cut",
-    "sed", "awk", "less", "more", "file",
-];
-/// They put something into a folder, or make it, and change nothing else of what it holds.
-const FILLING: [&str; 6] = ["cp", "ln", "install", "mkdir", "rmdir", "touch"];
-/// They put into a folder what it held not, though they may change all of it too.
-const MOVING: [&str; 2] = ["mv", "git mv"];
-/// They end what nothing can bring back, though they are plain work on files.
-const DESTRUCTIVE: [&str; 6] = ["rm", "rmdir", "unlink", "shred", "truncate", "dd"];
-
-/// They take away what they are given.
-const REMOVING: [&str; 7] = ["rm", "mv", "shred", "unlink", "truncate", "find", CHECKOUT];
-/// Of a word that is a branch or a file.
-const CHECKOUT: &str = "git checkout";
 
 /// Characters of a part that a reason repeats.
 const QUOTED: usize = 200;
@@ -116,10 +98,6 @@ pub(super) async fn needs(
     for unknown in &analysis.unknown {
         gathered.unknown(unknown);
     }
-    if analysis.commands.is_empty() && analysis.unknown.is_empty() {
-        let span = 0..gathered.line.text.len();
-        gathered.unknown(&Unknown { span, reason: "no command was found in it".to_owned(), is_unread: false });
-    }
     let Gathered { mut needs, mut reach, .. } = gathered;
     reach.network = analysis.commands.iter().any(|command| command.effect.network);
     // One sandbox for the whole text: what it opens for one part it opens for all.
@@ -172,9 +150,7 @@ impl Gathered<'_> {
 
     fn free_in(&self, command: &SimpleCommand) -> Option<Mode> {
         let effect = &command.effect;
-        let program = command.pattern.split(' ').next().unwrap_or_default();
-        let program = program.rsplit('/').next().unwrap_or_default();
-        let is_work = effect.is_file_work && effect.runs_unseen.is_none() && !DESTRUCTIVE.contains(&program);
+        let is_work = effect.is_file_work && effect.runs_unseen.is_none() && !command.is_destructive();
         match effect {
             effect if effect.loses.is_some() || effect.network => None,
             effect if effect.reads_only => Some(Mode::Ask),
@@ -246,7 +222,7 @@ impl Gathered<'_> {
         let kind = files.stat(real.clone()).await.ok().map(|stat| stat.kind);
         if let Some(outside) = self.places.outside(self.deps, path, &real).await {
             self.all_inside = false;
-            if file.access == FileAccess::Write || ENTERING.contains(&file.by.as_str()) {
+            if file.access == FileAccess::Write || file.of_folder() == FolderUse::Entered {
                 let folder = if kind.is_none() { real.parent() } else { None };
                 let open = folder.unwrap_or_else(|| real.clone());
                 if !self.reach.writable.contains(&open) {
@@ -255,21 +231,23 @@ impl Gathered<'_> {
             }
             self.push(file, outside);
         }
-        let program = file.by.as_str();
-        if ENTERING.contains(&program) {
+        let of_folder = file.of_folder();
+        if of_folder == FolderUse::Entered {
             return;
         }
         self.discarded(file, &real).await;
         self.judge(file, path, &real);
-        match file.access {
-            _ if kind != Some(FileKind::Directory) => {}
-            FileAccess::Read if FLAT.contains(&program) => {}
-            FileAccess::Write if FILLING.contains(&program) => self.filled(file, path, &real, analysis).await,
-            FileAccess::Write if MOVING.contains(&program) => {
+        if kind != Some(FileKind::Directory) {
+            return;
+        }
+        match of_folder {
+            FolderUse::Entered | FolderUse::Listed => {}
+            FolderUse::Filled => self.filled(file, path, &real, analysis).await,
+            FolderUse::FilledAndWhole => {
                 self.filled(file, path, &real, analysis).await;
                 self.below(file, path, &real).await;
             }
-            FileAccess::Read | FileAccess::Write => self.below(file, path, &real).await,
+            FolderUse::Whole => self.below(file, path, &real).await,
         }
     }
 
@@ -294,15 +272,12 @@ impl Gathered<'_> {
     async fn discarded(&mut self, file: &FileUse, real: &AbsPath) {
         let is_inside = self.places.inside().iter().any(|folder| real.starts_with(folder) || folder.starts_with(real));
         let repository = |path: &AbsPath| path.as_path().components().any(|part| part.as_os_str() == ".git");
-        if file.access != FileAccess::Write || !REMOVING.contains(&file.by.as_str()) || !is_inside {
-            return;
-        }
-        let lost = if file.by == CHECKOUT {
-            format!("uncommitted changes of {real}")
-        } else if repository(real) || self.deps.ports.files.stat(real.join(".git")).await.is_ok() {
-            format!("the repository in {real}, with all that was not pushed")
-        } else {
-            return;
+        let lost = match file.removal().filter(|_| is_inside) {
+            Some(Removal::Changes) => format!("uncommitted changes of {real}"),
+            Some(Removal::File) if repository(real) || self.deps.ports.files.stat(real.join(".git")).await.is_ok() => {
+                format!("the repository in {real}, with all that was not pushed")
+            }
+            Some(Removal::File) | None => return,
         };
         let shown = quoted(self.line.text.get(file.span.clone()).unwrap_or(&self.line.text));
         let guards = self.deps.config.guards.of_loss(&self.line.text);
@@ -357,9 +332,9 @@ impl Gathered<'_> {
             need.subject = Subject::Written {
                 is_plain,
                 is_reserved: if is_outside {
-                    file.by == REDIRECT && !is_temporary
+                    file.is_redirect() && !is_temporary
                 } else {
-                    file.by == REDIRECT || !is_plain
+                    file.is_redirect() || !is_plain
                 },
             };
         }
@@ -368,7 +343,7 @@ impl Gathered<'_> {
 
     fn anywhere(&mut self, file: &FileUse, what: &str) {
         self.all_inside = false;
-        if !ENTERING.contains(&file.by.as_str()) {
+        if file.of_folder() != FolderUse::Entered {
             self.anywhere_of(file, what, permission(file));
         }
         self.anywhere_of(file, what, "external_directory");
@@ -383,7 +358,7 @@ impl Gathered<'_> {
             permission: permission.to_owned(),
             values: Vec::new(),
             aliases: Vec::new(),
-            subject: Subject::Anywhere { is_reserved: file.access == FileAccess::Write && file.by == REDIRECT },
+            subject: Subject::Anywhere { is_reserved: file.access == FileAccess::Write && file.is_redirect() },
             what: format!("{does} {what}"),
             always: Some("this exact command".to_owned()),
             part: None,
@@ -392,7 +367,7 @@ impl Gathered<'_> {
     }
 
     fn push(&mut self, file: &FileUse, need: Need) {
-        let by = if file.by == REDIRECT { "a redirect".to_owned() } else { quoted(&file.by) };
+        let by = if file.is_redirect() { "a redirect".to_owned() } else { quoted(&file.by) };
         let what = format!("{} (by {by})", need.what);
         let need = Need { what, part: Some(self.part(&file.span)), ..need };
         // The last ones: what a folder holds comes in a row. The rest is told apart at the end.

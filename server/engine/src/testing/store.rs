@@ -58,11 +58,6 @@ impl MemoryStore {
         lock(&self.elsewhere).insert(session.clone());
     }
 
-    /// The other daemon closes the session.
-    pub fn free_elsewhere(&self, session: &SessionId) {
-        lock(&self.elsewhere).remove(session);
-    }
-
     /// Whether this daemon has the session's lease.
     pub fn holds(&self, session: &SessionId) -> bool {
         lock(&self.held).contains(session)

@@ -8,6 +8,7 @@ use super::reader::{self, Problem};
 use super::syntax::{
     Assignment, Change, For, Function, Heredoc, List, Piece, Redirect, RedirectKind, Span, Statement, Test, Value, Word,
 };
+use super::uses::REDIRECT;
 use super::{Analysis, FileAccess, Unknown, second_reading, touched, variables};
 
 /// Of statements and of texts in texts, together.
@@ -446,7 +447,7 @@ impl Walk {
             }
             _ => {}
         }
-        let mut uses = scope.uses(word, "redirect", access);
+        let mut uses = scope.uses(word, REDIRECT, access);
         for used in &mut uses {
             used.span = span.clone();
         }

@@ -1,0 +1,82 @@
+//! What programs do to a file or folder that they are given, beside reading or writing it: by the name that `FileUse` has of them.
+
+use super::{FileAccess, FileUse, SimpleCommand};
+
+/// What stands in `FileUse::by` for a redirect.
+pub(super) const REDIRECT: &str = "redirect";
+
+/// They make a folder the working folder, and open nothing in it.
+const ENTERING: [&str; 2] = ["cd", "pushd"];
+/// They read no file of a folder that they are given: they list its entries, or refuse it.
+const FLAT: [&str; 21] = [
+    "ls", "dir", "vdir", "stat", "du", "tree", "find", "cat", "head", "tail", "wc", "nl", "tac", "sort", "uniq", "cut",
+    "sed", "awk", "less", "more", "file",
+];
+/// They put something into a folder, or make it, and change nothing else of what it holds.
+const FILLING: [&str; 6] = ["cp", "ln", "install", "mkdir", "rmdir", "touch"];
+/// They put into a folder what it held not, though they may change all of it too.
+const MOVING: [&str; 2] = ["mv", "git mv"];
+/// They take away what they are given.
+const REMOVING: [&str; 6] = ["rm", "mv", "shred", "unlink", "truncate", "find"];
+/// Of a word that is a branch or a file.
+const CHECKOUT: &str = "git checkout";
+/// They end what nothing can bring back, though they are plain work on files.
+const DESTRUCTIVE: [&str; 6] = ["rm", "rmdir", "unlink", "shred", "truncate", "dd"];
+
+/// What becomes of a folder that is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FolderUse {
+    /// It becomes the working folder.
+    Entered,
+    /// Its entries are listed at most.
+    Listed,
+    /// It gets further entries.
+    Filled,
+    /// All that it holds is read or changed, and it may get further entries.
+    FilledAndWhole,
+    /// All that it holds is read or changed.
+    Whole,
+}
+
+/// What is gone once a file was removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    File,
+    /// What was changed in it since it was committed.
+    Changes,
+}
+
+impl FileUse {
+    pub fn is_redirect(&self) -> bool {
+        self.by == REDIRECT
+    }
+
+    /// Where the place is a folder.
+    pub fn of_folder(&self) -> FolderUse {
+        let by = self.by.as_str();
+        match self.access {
+            _ if ENTERING.contains(&by) => FolderUse::Entered,
+            FileAccess::Read if FLAT.contains(&by) => FolderUse::Listed,
+            FileAccess::Write if FILLING.contains(&by) => FolderUse::Filled,
+            FileAccess::Write if MOVING.contains(&by) => FolderUse::FilledAndWhole,
+            FileAccess::Read | FileAccess::Write => FolderUse::Whole,
+        }
+    }
+
+    /// `None`: the file stays.
+    pub fn removal(&self) -> Option<Removal> {
+        match self.by.as_str() {
+            _ if self.access != FileAccess::Write => None,
+            CHECKOUT => Some(Removal::Changes),
+            by => REMOVING.contains(&by).then_some(Removal::File),
+        }
+    }
+}
+
+impl SimpleCommand {
+    /// Ends what nothing can bring back, by whatever path the program is called.
+    pub fn is_destructive(&self) -> bool {
+        let program = self.pattern.split(' ').next().unwrap_or_default();
+        DESTRUCTIVE.contains(&program.rsplit('/').next().unwrap_or_default())
+    }
+}
