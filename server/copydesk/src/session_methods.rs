@@ -103,15 +103,8 @@ impl SessionMethods {
     /// Answered when the whole conversation is on its way.
     fn load_session(&self, value: Value) -> Reply {
         let load = params::<acp::LoadSessionRequest>(value).and_then(|request| {
-            let (folder, additional) = self.folders(&request.cwd, &request.additional_directories)?;
-            Ok(LoadSession {
-                id: session_id(&request.session_id),
-                folder,
-                additional,
-                connection: self.connection.clone(),
-                history: History::Replayed,
-                elsewhere: acp_types::elsewhere(request.meta),
-            })
+            let place = self.folders(&request.cwd, &request.additional_directories)?;
+            Ok(self.stored(&request.session_id, place, request.meta, History::Replayed))
         });
         self.open_stored(load, |loaded, choices| {
             result(
@@ -125,15 +118,8 @@ impl SessionMethods {
 
     fn resume_session(&self, value: Value) -> Reply {
         let load = params::<acp::ResumeSessionRequest>(value).and_then(|request| {
-            let (folder, additional) = self.folders(&request.cwd, &request.additional_directories)?;
-            Ok(LoadSession {
-                id: session_id(&request.session_id),
-                folder,
-                additional,
-                connection: self.connection.clone(),
-                history: History::Known,
-                elsewhere: acp_types::elsewhere(request.meta),
-            })
+            let place = self.folders(&request.cwd, &request.additional_directories)?;
+            Ok(self.stored(&request.session_id, place, request.meta, History::Known))
         });
         self.open_stored(load, |loaded, choices| {
             result(
@@ -143,6 +129,23 @@ impl SessionMethods {
                     .meta(acp_types::lives(loaded.lives)),
             )
         })
+    }
+
+    fn stored(
+        &self,
+        id: &acp::SessionId,
+        (folder, additional): (AbsPath, Vec<AbsPath>),
+        meta: Option<acp::Meta>,
+        history: History,
+    ) -> LoadSession {
+        LoadSession {
+            id: session_id(id),
+            folder,
+            additional,
+            connection: self.connection.clone(),
+            history,
+            elsewhere: acp_types::elsewhere(meta),
+        }
     }
 
     fn open_stored(
