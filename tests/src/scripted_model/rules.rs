@@ -3,8 +3,10 @@
 mod chat_completions;
 mod messages;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
 use super::SeenRequest;
@@ -33,6 +35,40 @@ pub(super) fn check(request: &SeenRequest) -> Vec<String> {
         Wire::Messages => messages::check(&request.headers, body, &mut wrong),
     }
     wrong
+}
+
+/// Calls of the conversation, and which of the last message wait for their results.
+#[derive(Default)]
+struct Calls<'a> {
+    ids: HashSet<&'a str>,
+    open: BTreeSet<&'a str>,
+}
+
+impl<'a> Calls<'a> {
+    /// `limit`: of the id, in characters.
+    fn begin(&mut self, id: &'a str, limit: usize, name: &str, wrong: &mut Vec<String>) {
+        if !is_name(id, limit) {
+            wrong.push(format!("call id `{id}` is not 1 to {limit} of [A-Za-z0-9_-]"));
+        }
+        if !self.ids.insert(id) {
+            wrong.push(format!("call id `{id}` stands for two calls"));
+        }
+        self.open.insert(id);
+        if !is_name(name, 64) {
+            wrong.push(format!("call `{id}` names `{name}`, which is not 1 to 64 of [A-Za-z0-9_-]"));
+        }
+    }
+
+    fn answer(&mut self, id: &str, wrong: &mut Vec<String>) {
+        if !self.open.remove(id) {
+            wrong.push(format!("a result for `{id}`, which is no call before it without one"));
+        }
+    }
+
+    fn expect_none_open(&mut self, wrong: &mut Vec<String>) {
+        let open = std::mem::take(&mut self.open);
+        wrong.extend(open.into_iter().map(|id| format!("call `{id}` has no result directly after it")));
+    }
 }
 
 /// Name, description, and parameters of a tool, and what else is wrong with it.
@@ -87,10 +123,8 @@ fn is_text(value: &Value) -> bool {
 
 /// One of the four kinds that every provider takes, in base64 that holds something.
 fn is_image(kind: &str, base64: &str) -> bool {
-    let body = base64.trim_end_matches('=');
-    let usual = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
-    let is_base64 = !body.is_empty() && base64.len().is_multiple_of(4) && base64.len() - body.len() <= 2;
-    ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&kind) && is_base64 && body.bytes().all(usual)
+    ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&kind)
+        && BASE64_STANDARD.decode(base64).is_ok_and(|bytes| !bytes.is_empty())
 }
 
 fn is_name(name: &str, limit: usize) -> bool {

@@ -1,10 +1,8 @@
 //! The rules of Chat Completions.
 
-use std::collections::{BTreeSet, HashSet};
-
 use serde_json::{Map, Value};
 
-use super::{Declared, check_tools, is_image, is_name, is_text};
+use super::{Calls, Declared, check_tools, is_image, is_text};
 
 pub(super) fn check(body: &Map<String, Value>, wrong: &mut Vec<String>) {
     if let Some(tools) = body.get("tools") {
@@ -31,9 +29,7 @@ fn declared(tool: &Value) -> Declared<'_> {
 #[derive(Default)]
 struct Conversation<'a> {
     last_role: &'a str,
-    ids: HashSet<&'a str>,
-    /// Calls of the last assistant message that have no result yet.
-    open: BTreeSet<&'a str>,
+    calls: Calls<'a>,
 }
 
 impl<'a> Conversation<'a> {
@@ -42,13 +38,13 @@ impl<'a> Conversation<'a> {
             let mut here = Vec::new();
             let role = message["role"].as_str().unwrap_or_default();
             if role != "tool" {
-                self.expect_no_open_calls(&mut here);
+                self.calls.expect_none_open(&mut here);
             }
             let allowed: &[&str] = match self.last_role {
                 "" => &["system", "user"],
                 "system" => &["user"],
                 "user" => &["assistant"],
-                // With calls it is followed by `tool`, which `open` sees to.
+                // With calls it is followed by `tool`, which `calls` sees to.
                 "assistant" => &["user", "tool"],
                 _ => &["tool", "assistant", "user"],
             };
@@ -63,15 +59,10 @@ impl<'a> Conversation<'a> {
             self.last_role = role;
             wrong.extend(here.into_iter().map(|text| format!("messages[{at}]: {text}")));
         }
-        self.expect_no_open_calls(wrong);
+        self.calls.expect_none_open(wrong);
         if !matches!(self.last_role, "user" | "tool") {
             wrong.push(format!("the last message is of role `{}`", self.last_role));
         }
-    }
-
-    fn expect_no_open_calls(&mut self, wrong: &mut Vec<String>) {
-        let open = std::mem::take(&mut self.open);
-        wrong.extend(open.into_iter().map(|id| format!("call `{id}` has no result directly after it")));
     }
 
     fn check_assistant(&mut self, message: &'a Value, wrong: &mut Vec<String>) {
@@ -93,19 +84,9 @@ impl<'a> Conversation<'a> {
 
     fn check_call(&mut self, call: &'a Value, wrong: &mut Vec<String>) {
         let id = call["id"].as_str().unwrap_or_default();
-        if !is_name(id, 40) {
-            wrong.push(format!("call id `{id}` is not 1 to 40 of [A-Za-z0-9_-]"));
-        }
-        if !self.ids.insert(id) {
-            wrong.push(format!("call id `{id}` stands for two calls"));
-        }
-        self.open.insert(id);
+        self.calls.begin(id, 40, call["function"]["name"].as_str().unwrap_or_default(), wrong);
         if call["type"] != "function" {
             wrong.push(format!("call `{id}` is of no type `function`"));
-        }
-        let name = call["function"]["name"].as_str().unwrap_or_default();
-        if !is_name(name, 64) {
-            wrong.push(format!("call `{id}` names `{name}`, which is not 1 to 64 of [A-Za-z0-9_-]"));
         }
         let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
         if !serde_json::from_str::<Value>(arguments).is_ok_and(|arguments| arguments.is_object()) {
@@ -115,9 +96,7 @@ impl<'a> Conversation<'a> {
 
     fn check_result(&mut self, message: &'a Value, wrong: &mut Vec<String>) {
         let id = message["tool_call_id"].as_str().unwrap_or_default();
-        if !self.open.remove(id) {
-            wrong.push(format!("a result for `{id}`, which is no call before it without one"));
-        }
+        self.calls.answer(id, wrong);
         check_content("tool", &message["content"], wrong);
     }
 }

@@ -1,10 +1,10 @@
 //! The rules of Messages: what Anthropic's API refuses with a 400, and no more fields than it knows.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Declared, check_tools, is_image, is_name, is_text};
+use super::{Calls, Declared, check_tools, is_image, is_text};
 use crate::scripted_model::events::messages::signature;
 
 const HEADERS: [&str; 2] = ["x-api-key", "anthropic-version"];
@@ -146,9 +146,7 @@ struct Conversation<'a> {
     /// The request declares tools.
     declares: bool,
     last_role: &'a str,
-    ids: HashSet<&'a str>,
-    /// Calls of the last assistant message that have no result yet.
-    open: BTreeSet<&'a str>,
+    calls: Calls<'a>,
 }
 
 impl<'a> Conversation<'a> {
@@ -172,7 +170,7 @@ impl<'a> Conversation<'a> {
             }
             match role {
                 "assistant" => {
-                    self.expect_no_open_calls(&mut here);
+                    self.calls.expect_none_open(&mut here);
                     self.check_assistant(content, &mut here);
                     if self.thinks && is_answered(messages.get(at + 1)) && !content.first().is_some_and(is_thought) {
                         here.push("calls are answered, and the message does not begin with its thoughts".to_owned());
@@ -180,21 +178,16 @@ impl<'a> Conversation<'a> {
                 }
                 _ => {
                     self.check_user(content, &mut here);
-                    self.expect_no_open_calls(&mut here);
+                    self.calls.expect_none_open(&mut here);
                 }
             }
             self.last_role = role;
             wrong.extend(here.into_iter().map(|text| format!("messages[{at}]: {text}")));
         }
-        self.expect_no_open_calls(wrong);
+        self.calls.expect_none_open(wrong);
         if self.last_role != "user" {
             wrong.push(format!("the last message is of role `{}`", self.last_role));
         }
-    }
-
-    fn expect_no_open_calls(&mut self, wrong: &mut Vec<String>) {
-        let open = std::mem::take(&mut self.open);
-        wrong.extend(open.into_iter().map(|id| format!("call `{id}` has no result directly after it")));
     }
 
     fn check_assistant(&mut self, blocks: &'a [Value], wrong: &mut Vec<String>) {
@@ -232,17 +225,8 @@ impl<'a> Conversation<'a> {
     fn check_call(&mut self, call: &'a Value, wrong: &mut Vec<String>) {
         check_block(call, &["id", "name", "input", "cache_control"], wrong);
         let id = call["id"].as_str().unwrap_or_default();
-        if !is_name(id, 64) {
-            wrong.push(format!("call id `{id}` is not 1 to 64 of [A-Za-z0-9_-]"));
-        }
-        if !self.ids.insert(id) {
-            wrong.push(format!("call id `{id}` stands for two calls"));
-        }
-        self.open.insert(id);
         let name = call["name"].as_str().unwrap_or_default();
-        if !is_name(name, 64) {
-            wrong.push(format!("call `{id}` names `{name}`, which is not 1 to 64 of [A-Za-z0-9_-]"));
-        }
+        self.calls.begin(id, 64, name, wrong);
         if !call["input"].is_object() {
             wrong.push(format!("the input of call `{id}` is no object: {}", call["input"]));
         }
@@ -273,9 +257,7 @@ impl<'a> Conversation<'a> {
     fn check_result(&mut self, block: &'a Value, wrong: &mut Vec<String>) {
         check_block(block, &["tool_use_id", "content", "is_error", "cache_control"], wrong);
         let id = block["tool_use_id"].as_str().unwrap_or_default();
-        if !self.open.remove(id) {
-            wrong.push(format!("a result for `{id}`, which is no call before it without one"));
-        }
+        self.calls.answer(id, wrong);
         let content = &block["content"];
         if is_empty(content) {
             wrong.push(format!("the result of `{id}` is empty"));
