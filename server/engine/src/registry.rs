@@ -76,7 +76,7 @@ impl Registry {
         let patches = self.tools.contains_key(APPLY_PATCH) && writes_patches(model);
         match tool {
             APPLY_PATCH => patches,
-            "edit" | "write" => !patches,
+            "edit" | "multiedit" | "write" => !patches,
             _ => true,
         }
     }

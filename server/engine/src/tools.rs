@@ -8,6 +8,7 @@ mod glob;
 mod grep;
 mod invalid;
 mod lines;
+mod multiedit;
 mod path;
 mod problems;
 mod read;
@@ -27,6 +28,7 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
         erase(glob::Glob),
         erase(grep::Grep),
         erase(invalid::Invalid),
+        erase(multiedit::MultiEdit),
         erase(read::Read),
         erase(todowrite::TodoWrite),
         erase(write::Write),

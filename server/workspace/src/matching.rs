@@ -10,6 +10,7 @@ mod lf;
 mod look_alikes;
 mod near_miss;
 mod rewrite;
+mod several;
 mod stages;
 mod windows;
 
@@ -25,6 +26,7 @@ use stages::{Found, Search};
 pub use hunks::{HunkError, HunkProblem, find_hunks};
 pub use look_alikes::LOOK_ALIKES;
 pub use near_miss::NearMiss;
+pub use several::{SeveralError, SeveralProblem, find_edits};
 
 /// What an `edit` call asks for.
 #[derive(Debug, Clone, Copy)]

@@ -353,7 +353,7 @@ pub fn is_hidden(tool: &str, rules: &[Rule]) -> bool {
 /// The name under which rules know a tool: those that change files share `edit`.
 pub fn permission_of(tool: &str) -> &str {
     match tool {
-        "write" | "edit" | "patch" | "apply_patch" => "edit",
+        "write" | "edit" | "multiedit" | "patch" | "apply_patch" => "edit",
         other => other,
     }
 }

@@ -97,7 +97,8 @@ fn replace(base: Snapshot, input: &Input, ctx: &ToolContext) -> Result<Prepared<
     Ok(Change::modify(base, matched.edits, notes, ctx)?.prepared())
 }
 
-fn unmatched(base: &Snapshot, error: MatchError, ctx: &ToolContext) -> ToolError {
+/// For the model, of the text as it stands.
+pub(super) fn unmatched(base: &Snapshot, error: MatchError, ctx: &ToolContext) -> ToolError {
     let path = &base.path;
     let unchanged = |text: String| format!("{path} was not changed: {text}");
     let (text, seen) = match error {
