@@ -90,7 +90,7 @@ async fn a_turn_with_the_built_in_tools_reads_edits_asks_and_plans() {
 
     let reply = player.next_request().await;
     let names: Vec<&str> = reply.request.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["bash", "edit", "glob", "grep", "read", "todowrite", "write"]);
+    assert_eq!(names, ["bash", "edit", "glob", "grep", "multiedit", "read", "todowrite", "write"]);
     reply.call("1", "read", r#"{"filePath": "src/a.txt"}"#);
     reply.call("2", "todowrite", r#"{"todos": [{"content": "edit", "status": "in_progress", "priority": "high"}]}"#);
     reply.finish(Finish::ToolCalls);

@@ -34,7 +34,7 @@ async fn names_in_capitals_are_repaired_and_unknown_ones_told() {
     assert_eq!(outcome.result.status, ToolStatus::Failed);
     assert_eq!(
         outcome.result.text,
-        "There is no tool \"delete\". Tools: bash, edit, glob, grep, read, todowrite, write."
+        "There is no tool \"delete\". Tools: bash, edit, glob, grep, multiedit, read, todowrite, write."
     );
     assert_eq!(outcome.input, json!({"filePath": "a"}));
 }
@@ -108,7 +108,7 @@ fn schemas_are_portable_and_stable() {
     let registry = crate::registry::Registry::builtin();
     let specs = registry.specs(&bench.facts, &[], "m");
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-    assert_eq!(names, ["bash", "edit", "glob", "grep", "read", "todowrite", "write"]);
+    assert_eq!(names, ["bash", "edit", "glob", "grep", "multiedit", "read", "todowrite", "write"]);
     for spec in &specs {
         let schema = spec.parameters.to_string();
         assert_eq!(spec.parameters["type"], "object");
