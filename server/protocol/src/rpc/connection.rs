@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::error::RpcError;
-use super::framing::{Decoder, Frame, Framing, MAX_BODY};
+use super::framing::{Decoder, Frame, Framing};
 use super::handler::{Handler, Notification, Reply, Request};
 use super::message::{self, Incoming, RequestId};
 use super::output::Output;
@@ -186,20 +186,16 @@ impl Connection {
 
     async fn take(&mut self, frame: Frame) {
         let after_malformed = std::mem::take(&mut self.malformed);
-        let body = match frame {
-            Frame::Body(body) => body,
-            Frame::TooLarge => {
-                let error =
-                    RpcError::invalid_request(format!("the message is longer than {MAX_BODY} bytes and was skipped"));
-                return self.refuse(&RequestId::Null, error);
-            }
+        let incoming = match frame {
+            Frame::Body(body) => message::parse(&body),
+            Frame::TooLarge(skim) => message::too_large(&skim),
             Frame::Garbage | Frame::Lost if after_malformed => return,
             Frame::Garbage | Frame::Lost => {
                 let error = RpcError::parse_error("there is no header `Content-Length`; skipped up to the next one");
                 return self.refuse(&RequestId::Null, error);
             }
         };
-        match message::parse(&body) {
+        match incoming {
             Incoming::Request { id, method, params } => self.request(id, method, params).await,
             Incoming::Notification { method, params } => self.notification(method, params),
             Incoming::Response { id, outcome } => self.requests.shared.answered(id, outcome),

@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::rpc::CallError;
+use crate::rpc::framing::MAX_BODY;
 
 const LSP: Options = Options { framing: Framing::ContentLength, cancel: CancelDialect::Lsp };
 const ACP: Options = Options { framing: Framing::Lines, cancel: CancelDialect::Acp };
@@ -811,6 +812,44 @@ async fn c99_a_body_over_the_limit_is_skipped() {
         assert_eq!(answered.len(), 2);
         assert_eq!(code(&answered[0]), (Value::Null, -32600));
         assert_eq!(answered[1], result(1, Value::Null));
+    }
+}
+
+/// Wherever the id stands, and whatever else bears that name.
+#[tokio::test(start_paused = true)]
+async fn r2_3_a_request_over_the_limit_is_answered_under_its_own_id() {
+    let text = "x".repeat(MAX_BODY);
+    let messages = [
+        (r#"{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":["TEXT"]}"#, json!(7)),
+        (r#"{ "method" : "session/prompt" , "params": {"id": 1, "text": "TEXT"}, "id" : "a\"}" }"#, json!("a\"}")),
+        (r#"{"params":{"\"id":"{\\\"id\":9,","text":"TEXT"},"id":8}"#, json!(8)),
+        (r#"{"id":{"id":3},"method":"m","params":"TEXT"}"#, Value::Null),
+        (r#"{"method":"m","params":{"id":3,"text":"TEXT"}}"#, Value::Null),
+        (r#"{"id":"TEXT","method":"m"}"#, Value::Null),
+        (r#"[{"id":5,"method":"m","params":"TEXT"}]"#, Value::Null),
+    ];
+    for (message, id) in messages {
+        for options in [LSP, ACP] {
+            let big = options.framing.encode(message.replace("TEXT", &text).as_bytes());
+            let small = options.framing.encode(ping(1).as_bytes());
+            let answered = answers(options, [big, small].concat()).await;
+            assert_eq!(answered.len(), 2, "{message}");
+            assert_eq!(code(&answered[0]), (id.clone(), -32600), "{message}");
+            assert_eq!(answered[1], result(1, Value::Null), "{message}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn r2_3_an_answer_over_the_limit_ends_the_request_that_waits_for_it() {
+    for (options, member) in [(LSP, "result"), (ACP, "error")] {
+        let mut client = connect_through(options, 64 * 1024 * 1024);
+        client.send(&[request(1, "ask", json!({}))]).await;
+        let asked = client.receive().await;
+        client.send(&[json!({"jsonrpc": "2.0", member: "x".repeat(MAX_BODY), "id": asked["id"]})]).await;
+        let ended = client.receive().await;
+        assert_eq!(code(&ended), (json!(1), -32600));
+        assert!(ended["error"]["message"].as_str().unwrap().contains("longer than"), "{ended}");
     }
 }
 

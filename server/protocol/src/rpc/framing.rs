@@ -1,12 +1,14 @@
 //! Bytes to frames and back, without input or output: a decoder is fed whatever arrived, in any pieces, and never fails for good. What a body says is not
-//! looked at.
+//! looked at, but for the outline of one that is too long to be held.
 
 mod content_length;
 pub mod fuzz;
 mod lines;
+mod skim;
 
 pub use content_length::ContentLengthDecoder;
 pub use lines::LinesDecoder;
+pub use skim::Skim;
 
 /// Longest body that is taken, in bytes.
 pub const MAX_BODY: usize = 16 * 1024 * 1024;
@@ -26,8 +28,8 @@ pub enum Framing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
     Body(Vec<u8>),
-    /// A body over [`MAX_BODY`]; it is skipped.
-    TooLarge,
+    /// A body over [`MAX_BODY`]; it was skipped.
+    TooLarge(Skim),
     /// Bytes that are no frame, reported once a stretch; they are skipped up to the next header.
     Garbage,
     /// [`MAX_GARBAGE`] bytes without a frame: nothing good will come any more.

@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::error::RpcError;
+use super::framing::{MAX_BODY, Skim};
 
 /// The id of a request of the other side, kept as it was written: it is echoed exactly, `1.0` and numbers beyond 64 bits included.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -171,6 +172,20 @@ fn response(id: Option<RequestId>, result: Option<Value>, error: Option<Value>) 
         })),
     };
     Incoming::Response { id: id.and_then(|id| id.as_own()), outcome }
+}
+
+/// Of a message that was skipped for its length: whoever waits for an answer gets one, on either side.
+pub(super) fn too_large(skim: &Skim) -> Incoming {
+    let text = |raw: &Option<Vec<u8>>| raw.as_deref().and_then(|raw| std::str::from_utf8(raw).ok().map(str::to_owned));
+    let id = text(&skim.id).and_then(|raw| RequestId::parse(&raw));
+    let error = RpcError::invalid_request(format!("the message is longer than {MAX_BODY} bytes and was skipped"));
+    match id {
+        Some(id) if skim.answers && skim.method.is_none() => {
+            Incoming::Response { id: id.as_own(), outcome: Err(error) }
+        }
+        Some(id) => Incoming::Invalid { id, error },
+        None => Incoming::Invalid { id: RequestId::Null, error },
+    }
 }
 
 fn invalid(id: RequestId, message: &str) -> Incoming {

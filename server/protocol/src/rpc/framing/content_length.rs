@@ -1,7 +1,7 @@
 //! LSP's framing. Taken as peers really send it: header names in any case, `\n` alone as line end, headers in any order, unknown headers, stray blank lines.
 //! What is no header is garbage, and decoding goes on at the next `Content-Length`, even one that stands in the middle of a line.
 
-use super::{Frame, MAX_BODY, MAX_GARBAGE, take_line};
+use super::{Frame, MAX_BODY, MAX_GARBAGE, Skim, take_line};
 
 /// Longest line of a header, in bytes; a longer one is garbage.
 const MAX_LINE: usize = 4096;
@@ -34,6 +34,7 @@ enum State {
     },
     Skip {
         left: u64,
+        skim: Skim,
     },
 }
 
@@ -65,14 +66,17 @@ impl ContentLengthDecoder {
                     self.state = State::default();
                     Some(Frame::Body(body))
                 }
-                State::Skip { left } => {
+                State::Skip { left, skim } => {
                     let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
+                    skim.feed(&input[..taken]);
                     *left -= taken as u64;
                     *input = &input[taken..];
-                    if *left == 0 {
-                        self.state = State::default();
+                    if *left > 0 {
+                        return None;
                     }
-                    None
+                    let skim = std::mem::take(skim);
+                    self.state = State::default();
+                    Some(Frame::TooLarge(skim))
                 }
             };
             if frame.is_some() {
@@ -86,7 +90,7 @@ impl ContentLengthDecoder {
         match &self.state {
             State::Headers { line, .. } => line.len(),
             State::Body { bytes, .. } => bytes.len(),
-            State::Skip { .. } => 0,
+            State::Skip { skim, .. } => skim.held(),
         }
     }
 
@@ -164,8 +168,8 @@ impl ContentLengthDecoder {
                 None
             }
             _ => {
-                self.state = State::Skip { left: length };
-                Some(Frame::TooLarge)
+                self.state = State::Skip { left: length, skim: Skim::default() };
+                None
             }
         }
     }
