@@ -238,8 +238,8 @@ fn images_stand_where_the_user_has_put_them() {
         _ => None,
     });
     insta::assert_snapshot!(users.collect::<Vec<_>>().join("\n"), @r#"
-    "What is" + 33 bytes of image/png + 33 bytes of image/png + "and\n\nthis?"
-    "[The user gave an image here (image/png, 33 bytes from file:///shot.png). It is lost: ask the user for it again, if you need it.]\n\nSorry:" + 33 bytes of image/png
+    "What is" + 57 bytes of image/png + 57 bytes of image/png + "and\n\nthis?"
+    "[The user gave an image here (image/png, 57 bytes from file:///shot.png). It is lost: ask the user for it again, if you need it.]\n\nSorry:" + 57 bytes of image/png
     "#);
     assert_eq!(named_images(&entries), BTreeSet::from([image.hash(), lost.hash()]));
 }
@@ -247,7 +247,7 @@ fn images_stand_where_the_user_has_put_them() {
 #[test]
 fn a_model_that_takes_no_images_is_told_of_them_in_words() {
     let entries = [shows(&["What is this?", "image"], &png(2, 3))];
-    insta::assert_snapshot!(show(&entries), @r#"user: "What is this?\n\n[The user gave an image here (image/png, 33 bytes from file:///shot.png). It is not shown to you, since you take no images. Tell the user so, where what is asked depends on it.]""#);
+    insta::assert_snapshot!(show(&entries), @r#"user: "What is this?\n\n[The user gave an image here (image/png, 57 bytes from file:///shot.png). It is not shown to you, since you take no images. Tell the user so, where what is asked depends on it.]""#);
 }
 
 fn any_input() -> impl Strategy<Value = Value> {

@@ -1,5 +1,7 @@
 //! Images of prompts: what they are by their bytes, and what stands for them where the bytes do not. Draws none and changes none.
 
+mod whole;
+
 use std::sync::Arc;
 
 use copydesk_workspace::hash::ContentHash;
@@ -48,7 +50,7 @@ impl ImageType {
     }
 }
 
-/// One with a head that can be read. Cheap to clone.
+/// One with a head that can be read and an end. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Image {
     kind: ImageType,
@@ -60,7 +62,7 @@ pub struct Image {
 pub enum ImageError {
     #[error("it is no PNG, JPEG, GIF or WebP file; convert it to one of these")]
     Unknown,
-    #[error("it is damaged or cut off: its size cannot be read; save it again")]
+    #[error("it is damaged or cut off; save it again")]
     Damaged,
     #[error(
         "it is {width} × {height} pixels large, and models take {MAX_SIDE} at most in each direction; make it smaller"
@@ -77,7 +79,7 @@ impl Image {
         let bytes = bytes.into();
         let kind = ImageType::of(&bytes).ok_or(ImageError::Unknown)?;
         let size = imagesize::blob_size(&bytes).map_err(|_| ImageError::Damaged)?;
-        if size.width == 0 || size.height == 0 {
+        if size.width == 0 || size.height == 0 || !whole::is_whole(kind, &bytes) {
             return Err(ImageError::Damaged);
         }
         if size.width.max(size.height) > MAX_SIDE {

@@ -3,10 +3,11 @@
 use super::*;
 use crate::testing::png;
 
-const GIF: &[u8] = b"GIF89a\x02\0\x03\0\0\0\0;";
-const JPEG: &[u8] =
-    b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\xff\xc0\0\x0b\x08\0\x03\0\x02\x01\x01\x11\0\xff\xd9";
-const WEBP: &[u8] = b"RIFF\x1e\0\0\0WEBPVP8L\x11\0\0\0\x2f\x01\x80\0\0\0\0\0\0\0\0\0\0\0\0\0";
+/// The smallest that decoders take: one pixel, or a frame without one.
+const GIF: &[u8] =
+    b"GIF89a\x02\0\x03\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\0\0\0\0\0,\0\0\0\0\x02\0\x03\0\0\x02\x02\x44\x01\0;";
+const JPEG: &[u8] = b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\xff\xc0\0\x0b\x08\0\x03\0\x02\x01\x01\x11\0\xff\xda\0\x08\x01\x01\0\0\x3f\0\x00\xff\xd9";
+const WEBP: &[u8] = b"RIFF\x1e\0\0\0WEBPVP8L\x11\0\0\0\x2f\x01\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
 #[test]
 fn the_bytes_say_what_it_is() {
@@ -23,15 +24,35 @@ fn the_bytes_say_what_it_is() {
     }
 }
 
+/// A provider that refuses one refuses every further request of its session.
 #[test]
-fn no_head_cut_anywhere_is_taken_for_whole_or_panics() {
+fn r2_1_no_image_cut_anywhere_is_taken_for_whole_or_panics() {
     let png = png(2, 3);
-    for whole in [&png.bytes()[..24], &JPEG[..29], &GIF[..12], &WEBP[..25]] {
+    for whole in [png.bytes(), JPEG, GIF, WEBP] {
         assert!(Image::new(whole).is_ok(), "{whole:?}");
         for len in 0..whole.len() {
             assert!(Image::new(&whole[..len]).is_err(), "{len} bytes of {whole:?}");
         }
+        let padded = [whole, b"\0\0\r\n"].concat();
+        assert!(Image::new(padded).is_ok(), "what stands behind the end does no harm: {whole:?}");
     }
+}
+
+/// A camera's picture holds a small one with an end of its own, before the scan of the large one.
+#[test]
+fn the_end_of_a_thumbnail_is_not_the_end_of_the_picture() {
+    let thumbnail = [b"\xff\xe1".as_slice(), &(2 + u16::try_from(JPEG.len()).unwrap()).to_be_bytes(), JPEG].concat();
+    let whole = [&JPEG[..2], &thumbnail, &JPEG[2..]].concat();
+    assert!(Image::new(whole.clone()).is_ok());
+    assert_eq!(Image::new(&whole[..whole.len() - 2]), Err(ImageError::Damaged));
+}
+
+#[test]
+fn an_image_without_pixels_is_damaged() {
+    let png = crate::testing::png_bytes(2, 3);
+    let empty = [&png[..33], &png[png.len() - 12..]].concat();
+    assert_eq!(Image::new(empty), Err(ImageError::Damaged));
+    assert_eq!(Image::new(b"GIF89a\x02\0\x03\0\0\0\0;".as_slice()), Err(ImageError::Damaged));
 }
 
 #[test]

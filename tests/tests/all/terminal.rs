@@ -119,7 +119,7 @@ async fn json_is_one_update_of_acp_a_line_and_nothing_else() {
 #[tokio::test]
 async fn files_are_given_with_the_prompt_images_as_images() {
     let (model, home) = start([Reply::text("A pixel and a note.")]).await;
-    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
+    let png = copydesk_engine::testing::png_bytes(1, 1);
     let shot = home.write("shot.png", png);
     home.write("notes.txt", "remember the milk\n");
     let shot = shot.to_str().unwrap();

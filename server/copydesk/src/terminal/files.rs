@@ -24,7 +24,8 @@ pub(super) fn attach(prompt: &mut Prompt, folder: &AbsPath, path: &Path) -> Resu
     // Before it is opened: that alone waits, with a pipe that nobody writes into.
     let metadata = fs::metadata(path.as_path()).map_err(|error| cannot(&error))?;
     if metadata.is_dir() {
-        prompt.push(PromptPart::Link { uri, name: path.name() });
+        let name = if path.name().is_empty() { path.to_string() } else { path.name() };
+        prompt.push(PromptPart::Link { uri, name });
         return Ok(());
     }
     if !metadata.is_file() {
@@ -33,6 +34,9 @@ pub(super) fn attach(prompt: &mut Prompt, folder: &AbsPath, path: &Path) -> Resu
     }
     let file = File::open(path.as_path()).map_err(|error| cannot(&error))?;
     let bytes = read(file).map_err(|error| cannot(&error))?;
+    if bytes.len() as u64 > IMAGE_LIMIT {
+        return Err(cannot(&format!("it holds more than {} MiB", IMAGE_LIMIT >> 20)));
+    }
     if ImageType::of(&bytes).is_some() {
         prompt.push_image(Image::new(bytes).map_err(|error| cannot(&error))?, Some(uri));
         return Ok(());
@@ -61,8 +65,8 @@ mod tests {
 
     use super::*;
 
-    /// A head with a size, which is all that is looked at.
-    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03\x08\x06\0\0\0\0\0\0\0";
+    /// Chunks with a size and an end, which is all that is looked at.
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03\x08\x06\0\0\0\0\0\0\0\0\0\0\0IDAT\0\0\0\0\0\0\0\0IEND\xaeB`\x82";
 
     #[test]
     fn a_file_is_what_its_bytes_say() {
@@ -88,13 +92,19 @@ mod tests {
         std::fs::create_dir(folder.join("src").as_path()).unwrap();
         assert!(matches!(&attached("src").unwrap().parts()[0], PromptPart::Link { name, .. } if name == "src"));
 
+        assert!(matches!(&attached("/").unwrap().parts()[0], PromptPart::Link { name, .. } if name == "/"));
+
         write("a.bin", &[0, 1, 2, 0, 255]);
+        write("huge.png", PNG);
+        let huge = std::fs::File::options().write(true).open(folder.join("huge.png").as_path()).unwrap();
+        huge.set_len(IMAGE_LIMIT + 1).unwrap();
         write("long.txt", &vec![b'x'; usize::try_from(INPUT_LIMIT).unwrap() + 1]);
         write("cut.png", &PNG[..20]);
         for (name, reason) in [
             ("a.bin", "the file is binary"),
             ("long.txt", "it holds more than 4 MiB"),
             ("cut.png", "damaged or cut off"),
+            ("huge.png", "it holds more than 64 MiB"),
             ("gone.txt", "No such file"),
             ("/dev/null", "no ordinary file"),
         ] {
