@@ -33,6 +33,14 @@ impl Providers {
     }
 }
 
+/// The address of a provider as users may see it: without user, password and query, where keys hide. What is no address is not shown.
+pub fn shown_address(base_url: &str) -> String {
+    reqwest::Url::parse(base_url).map_or_else(
+        |_| "an address that is no URL".to_owned(),
+        |url| exchange::shown(&url).trim_end_matches('/').to_owned(),
+    )
+}
+
 impl Model for Providers {
     fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
         match request.provider.wire {
@@ -45,7 +53,7 @@ impl Model for Providers {
         &self,
         provider: Arc<ProviderSettings>,
         limit: Duration,
-    ) -> BoxFuture<'_, Result<Vec<String>, ModelError>> {
+    ) -> BoxFuture<'_, Result<Option<Vec<String>>, ModelError>> {
         Box::pin(async move { discovery::offered(self.http.clone(), &provider, limit).await })
     }
 }

@@ -1,6 +1,7 @@
 //! The engine's `Client` over a JSON-RPC peer, in ACP's words: updates in order and at a bounded rate, asks as requests of their own.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use copydesk_engine::ids::SessionId;
 use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client};
 use copydesk_engine::session::SessionHandle;
 use copydesk_protocol::rpc::{CallError, Peer};
+use futures::FutureExt as _;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -20,6 +22,8 @@ use crate::acp_types;
 const WINDOW: Duration = Duration::from_millis(34);
 /// Merged text goes out earlier where it is this long (bytes).
 const MERGE_LIMIT: usize = 32 * 1024;
+/// No update holds more text than this (bytes): a longer one becomes several.
+const UPDATE_LIMIT: usize = 1024 * 1024;
 /// Events that may wait for the client; the engine waits where there are more.
 const QUEUE: usize = 256;
 
@@ -149,32 +153,44 @@ struct Pump {
 }
 
 impl Pump {
+    /// A panic costs the update that it came from: without the pump no turn would be seen any more, nor end.
     async fn run(mut self, mut items: mpsc::Receiver<Item>) {
         loop {
             let due = self.due();
             let item = tokio::select! {
                 biased;
-                () = wait_until(due) => {
-                    self.send_due().await;
-                    continue;
-                }
-                item = items.recv() => item,
+                () = wait_until(due) => None,
+                item = items.recv() => match item {
+                    Some(item) => Some(item),
+                    None => return,
+                },
             };
-            match item {
-                Some(Item::Event(session, event)) => self.take(session, *event).await,
-                Some(Item::Forget(session)) => {
-                    self.held.remove(&session);
-                    self.sent.remove(&session);
+            let work = async {
+                match item {
+                    Some(item) => self.work(item).await,
+                    None => self.send_due().await,
                 }
-                Some(Item::Flush(session, done)) => {
-                    self.send_all().await;
-                    if let Some(session) = session {
-                        self.release_notices(&session).await;
-                    }
-                    // The asker may have given up.
-                    let _ = done.send(());
+            };
+            if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+                tracing::error!("an update for the client was lost to a panic");
+            }
+        }
+    }
+
+    async fn work(&mut self, item: Item) {
+        match item {
+            Item::Event(session, event) => self.take(session, *event).await,
+            Item::Forget(session) => {
+                self.held.remove(&session);
+                self.sent.remove(&session);
+            }
+            Item::Flush(session, done) => {
+                self.send_all().await;
+                if let Some(session) = session {
+                    self.release_notices(&session).await;
                 }
-                None => return,
+                // The asker may have given up.
+                let _ = done.send(());
             }
         }
     }
@@ -246,7 +262,7 @@ impl Pump {
         let updates = match event {
             SessionEvent::Chosen { .. } => choices().map(|choices| acp_types::chosen(&choices).into()),
             SessionEvent::Granted => choices().map(|choices| vec![acp_types::granted(&choices)]),
-            event => Some(acp_types::updates(event)),
+            event => Some(in_pieces(event).into_iter().flat_map(acp_types::updates).collect()),
         };
         for update in updates.unwrap_or_default() {
             self.notify(session, &update).await;
@@ -341,6 +357,32 @@ fn merge(held: &mut SessionEvent, next: SessionEvent) -> Option<SessionEvent> {
         }
         (_, next) => Some(next),
     }
+}
+
+/// Text over the limit in several events; anything else as it is.
+fn in_pieces(event: SessionEvent) -> Vec<SessionEvent> {
+    match event {
+        SessionEvent::Text { message, delta } if delta.len() > UPDATE_LIMIT => {
+            pieces(&delta).map(|delta| SessionEvent::Text { message: message.clone(), delta }).collect()
+        }
+        SessionEvent::Reasoning { message, delta } if delta.len() > UPDATE_LIMIT => {
+            pieces(&delta).map(|delta| SessionEvent::Reasoning { message: message.clone(), delta }).collect()
+        }
+        event => vec![event],
+    }
+}
+
+/// Cut between characters.
+fn pieces(mut text: &str) -> impl Iterator<Item = String> {
+    std::iter::from_fn(move || {
+        let mut end = text.len().min(UPDATE_LIMIT);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (piece, rest) = text.split_at(end);
+        text = rest;
+        (!piece.is_empty()).then(|| piece.to_owned())
+    })
 }
 
 async fn wait_until(due: Option<Instant>) {

@@ -268,3 +268,42 @@ async fn without_notices_a_turn_without_text_ends_with_them() {
     client.turn_ends(&session).await;
     assert!(heard.try_recv().is_err(), "told once");
 }
+
+struct Panicking;
+
+impl Notices for Panicking {
+    fn show(&self, _: Severity, text: &str) -> BoxFuture<'static, ()> {
+        panic!("on purpose: {text}")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn r22_7_a_panic_costs_one_update_and_no_flush_waits_for_ever() {
+    let (client, session, mut heard) = connect_with(NoticeStyle::Own(Arc::new(Panicking)), Ok(Value::Null)).await;
+    let notice = SessionEvent::Notice { severity: Severity::Info, text: "lost".to_owned() };
+    client.update(session.clone(), text("before")).await;
+    client.update(session.clone(), notice).await;
+    client.update(session.clone(), text("after")).await;
+    client.turn_ends(&session).await;
+    settle().await;
+    let texts: Vec<_> =
+        drain(&mut heard).iter().map(|(_, update)| update["content"]["text"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(texts, ["before", "after"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r21_1_a_text_of_any_length_comes_in_updates_of_a_bounded_size() {
+    let (client, session, mut heard) = connect(Ok(Value::Null)).await;
+    // Three bytes a character, so that no limit in bytes falls between two of them by itself.
+    let long = "€".repeat(3 * UPDATE_LIMIT / 3 + 10);
+    let thought = SessionEvent::Reasoning { message: MessageId::new("msg_1"), delta: long.clone() };
+    for event in [text(long.clone()), thought] {
+        client.update(session.clone(), event).await;
+        client.flush().await;
+        settle().await;
+        let updates = drain(&mut heard);
+        let texts: Vec<_> = updates.iter().map(|(_, update)| update["content"]["text"].as_str().unwrap()).collect();
+        assert_eq!(texts.concat(), long);
+        assert!(texts.len() == 4 && texts.iter().all(|text| text.len() <= UPDATE_LIMIT), "{}", texts.len());
+    }
+}

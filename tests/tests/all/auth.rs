@@ -41,8 +41,10 @@ async fn keys_are_stored_listed_removed_and_imported() {
     assert!(said(&home, &["import"], "").await.starts_with("failed: opencode has stored no keys in"));
     let theirs = home.data().join("opencode");
     std::fs::create_dir_all(&theirs).unwrap();
-    let entries =
-        format!(r#"{{"anthropic": {{"type": "api", "key": "x"}}, "groq": {{"type": "api", "key": "{KEY}"}}}}"#);
+    let entries = format!(
+        r#"{{"anthropic": {{"type": "api", "key": "x"}}, "groq": {{"type": "api", "key": "{KEY}"}},
+            "mistral": {{"type": "api", "key": "a\nb"}}, "": {{"type": "api", "key": "c"}}, "\u001b[2J": {{"type": "api", "key": "d"}}}}"#
+    );
     std::fs::write(theirs.join("auth.json"), entries).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     std::fs::set_permissions(theirs.join("auth.json"), mode).unwrap();
@@ -75,6 +77,22 @@ async fn what_is_no_key_or_no_provider_is_refused_whole_and_nothing_draws_on_the
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     assert_eq!(said(&home, &["list"], "").await, "\\u{1b}[2Jx  …\n");
     assert!(said(&home, &["logout", "\u{1b}y"], "").await.contains("for \\u{1b}y;"));
+}
+
+/// The kernel cuts a line that is typed, and says nothing of it.
+#[tokio::test]
+async fn a_key_that_the_terminal_may_have_cut_is_not_stored() {
+    let home = Home::new();
+    let mut terminal = Pty::spawn(home.command(&["auth", "login", "anthropic"]));
+    terminal.expect("(not shown): ").await;
+    terminal.type_text(&"k".repeat(5000));
+    terminal.type_text("\n");
+    terminal.expect("Give it by standard input").await;
+    let (code, _) = terminal.end().await;
+    assert_eq!(code, Some(1));
+    assert!(!home.data().join("copydesk/auth.json").exists());
+    let stored = said(&home, &["login", "anthropic"], &"k".repeat(5000)).await;
+    assert!(stored.starts_with("The key of anthropic is stored"), "{stored}");
 }
 
 #[tokio::test]

@@ -251,6 +251,36 @@ async fn certificates_of_the_user_s_network_are_honoured() {
     assert!(server.await.unwrap().starts_with("GET /v1/models HTTP/1.1\r\n"));
 }
 
+/// Gateways often pass on the talk with a model and nothing else. Keys may stand in their addresses.
+#[tokio::test]
+async fn a_server_without_a_list_of_models_is_a_warning_and_its_key_is_not_shown() {
+    let home = Home::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    model_at(&home, &format!("http://user:pass-word@{address}/v1/chat/completions?key=sk-secret"));
+    let server = tokio::spawn(async move {
+        let mut asked = String::new();
+        for status in ["404 Not Found", "429 Too Many Requests"] {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut bytes = Vec::new();
+            while !bytes.ends_with(b"\r\n\r\n") && stream.read_buf(&mut bytes).await.unwrap() > 0 {}
+            let answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            asked += &String::from_utf8(bytes).unwrap();
+        }
+        asked
+    });
+    for part in ["lists no models", "answers no more requests for now"] {
+        let (code, report) = run(&mut online(&home)).await;
+        let found = status_of(&report, "model");
+        assert!(code == 0 && found[0].0 == "warning" && found[0].1.contains(part), "{found:?}");
+        assert!(found[0].1.starts_with(&format!("work/m at http://{address}/v1")), "{found:?}");
+        assert!(!report.contains("sk-secret") && !report.contains("pass-word"), "{report}");
+    }
+    let asked = server.await.unwrap();
+    assert_eq!(asked.matches("GET /v1/models?key=sk-secret HTTP/1.1\r\n").count(), 2, "{asked}");
+}
+
 #[tokio::test]
 async fn proxies_are_used_for_other_machines_and_never_for_this_one() {
     let home = Home::new();

@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::kept_file::{KeptFile, KeptFileError};
 
+/// No key is longer, in bytes.
+pub const MAX_KEY: usize = 16 << 10;
+
 /// Entries by provider.
 type Entries = Map<String, Value>;
 
@@ -76,11 +79,10 @@ impl AuthFile {
     /// Replaces what was stored for the provider.
     pub fn store(&self, provider: &str, key: &str) -> Result<(), AuthError> {
         let key = key.trim();
-        // What a header can carry.
-        if key.is_empty() || !key.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        if !is_key(key) {
             return Err(AuthError::NoKey);
         }
-        if provider.trim().is_empty() || provider.contains(char::is_control) {
+        if !is_provider(provider) {
             return Err(AuthError::NoProvider);
         }
         self.change(|entries| {
@@ -95,14 +97,15 @@ impl AuthFile {
         Ok(self.change(|entries| entries.shift_remove(provider))?.is_some())
     }
 
-    /// Takes over the keys of another file for providers that have none here; returns whose.
+    /// Takes over the keys of another file for providers that have none here; returns whose. What [`Self::store`] would refuse is left where it is.
     pub fn import(&self, from: &Self) -> Result<Vec<String>, AuthError> {
         let found = from.read()?;
         let taken = self.change(|entries| {
             let mut taken = Vec::new();
             for (provider, entry) in found {
                 let provider = provider.trim_end_matches('/');
-                if let Some(key) = api_key(&entry)
+                if let Some(key) = api_key(&entry).filter(|key| is_key(key))
+                    && is_provider(provider)
                     && !entries.contains_key(provider)
                 {
                     entries.insert(provider.to_owned(), json!({"type": "api", "key": key}));
@@ -133,6 +136,16 @@ impl From<KeptFileError> for AuthError {
             other @ (KeptFileError::Io { .. } | KeptFileError::Malformed { .. }) => Self::File(other),
         }
     }
+}
+
+/// What a header can carry.
+fn is_key(key: &str) -> bool {
+    let is_sendable = key.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    !key.is_empty() && key.len() <= MAX_KEY && is_sendable
+}
+
+fn is_provider(name: &str) -> bool {
+    !name.trim().is_empty() && !name.contains(char::is_control)
 }
 
 /// Keys are often stored with a line's end behind them, which no header may carry.

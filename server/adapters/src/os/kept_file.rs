@@ -1,8 +1,9 @@
-//! A JSON file of the data folder that is the user's alone: mode 0600, read whole, replaced whole under a lock. It does not know what is in it.
+//! A JSON file of the data folder that is the user's alone: mode 0600, in a folder of mode 0700 where none was, read whole, replaced whole under a lock. It does
+//! not know what is in it.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -87,7 +88,8 @@ impl KeptFile {
         if !self.path.exists() {
             return Ok(None);
         }
-        let free = (1..).map(|number: u32| self.beside("", &format!(".damaged-{number}"))).find(|name| !name.exists());
+        let free =
+            (1..).map(|number: u32| beside(&self.path, "", &format!(".damaged-{number}"))).find(|name| !name.exists());
         let Some(aside) = free else { return Ok(None) };
         std::fs::rename(&self.path, &aside).map_err(|cause| self.io("moved away", cause))?;
         Ok(Some(aside))
@@ -113,7 +115,8 @@ impl KeptFile {
     /// Of the folder, so that no file of the lock is left behind; held until the value is dropped, or its process is gone.
     fn lock(&self) -> Result<std::fs::File, KeptFileError> {
         let folder = self.folder();
-        let locked = std::fs::create_dir_all(folder).and_then(|()| {
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        let locked = made.and_then(|()| {
             let folder = std::fs::File::open(folder)?;
             folder.lock()?;
             Ok(folder)
@@ -121,31 +124,29 @@ impl KeptFile {
         locked.map_err(|cause| self.io("locked", cause))
     }
 
-    /// Beside it, flushed, then in its place: nobody sees half of it, and nobody else ever reads it.
+    /// Beside it, flushed, then in its place: nobody sees half of it, and nobody else ever reads it. A link stays one: what it leads to is replaced.
     fn write<T: Serialize>(&self, content: &T) -> Result<(), KeptFileError> {
         let io = |cause| self.io("written", cause);
         let text = format!("{}\n", serde_json::to_string_pretty(content).map_err(|error| io(error.into()))?);
-        let beside = self.beside(".", &format!(".{}", std::process::id()));
+        let place = match std::fs::canonicalize(&self.path) {
+            Ok(place) => place,
+            Err(cause) if cause.kind() == ErrorKind::NotFound && !self.path.is_symlink() => self.path.clone(),
+            Err(cause) => return Err(io(cause)),
+        };
+        let beside = beside(&place, ".", &format!(".{}", std::process::id()));
         let written = (|| {
             let mut file =
                 std::fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
             file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
-            std::fs::rename(&beside, &self.path)
+            std::fs::rename(&beside, &place)
         })();
         written.map_err(|cause| {
             // What cannot be removed either is overwritten by the next try.
             let _ = std::fs::remove_file(&beside);
             io(cause)
         })
-    }
-
-    fn beside(&self, before: &str, behind: &str) -> PathBuf {
-        let mut name = OsString::from(before);
-        name.push(self.path.file_name().unwrap_or_default());
-        name.push(behind);
-        self.path.with_file_name(name)
     }
 
     fn folder(&self) -> &Path {
@@ -155,6 +156,13 @@ impl KeptFile {
     fn io(&self, doing: &'static str, cause: std::io::Error) -> KeptFileError {
         KeptFileError::Io { path: self.path.clone(), doing, cause }
     }
+}
+
+fn beside(path: &Path, before: &str, behind: &str) -> PathBuf {
+    let mut name = OsString::from(before);
+    name.push(path.file_name().unwrap_or_default());
+    name.push(behind);
+    path.with_file_name(name)
 }
 
 #[cfg(test)]

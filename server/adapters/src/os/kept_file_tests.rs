@@ -49,6 +49,37 @@ fn what_is_kept_is_its_owners_alone_and_replaced_whole() {
 }
 
 #[test]
+fn a_folder_that_is_made_for_it_is_its_owners_alone_and_one_that_stands_is_left_as_it_is() {
+    let temp = tempfile::tempdir().unwrap();
+    let mode = |path: &str| std::fs::metadata(temp.path().join(path)).unwrap().mode() & 0o7777;
+    std::fs::create_dir(temp.path().join("share")).unwrap();
+    std::fs::set_permissions(temp.path().join("share"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    count(&KeptFile::at(temp.path().join("share/made/data/counts.json")), "a");
+    assert_eq!([mode("share"), mode("share/made"), mode("share/made/data")], [0o755, 0o700, 0o700]);
+}
+
+#[test]
+fn a_link_stays_one_and_what_it_leads_to_is_replaced() {
+    let (temp, file) = file();
+    let real = temp.path().join("dotfiles/real.json");
+    std::fs::create_dir_all(real.parent().unwrap()).unwrap();
+    std::fs::create_dir_all(file.folder()).unwrap();
+    std::fs::write(&real, r#"{"a": 7}"#).unwrap();
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::os::unix::fs::symlink("../dotfiles/real.json", file.path()).unwrap();
+    assert_eq!(count(&file, "a"), 8);
+    assert!(file.path().is_symlink());
+    let kept: Counts = serde_json::from_slice(&std::fs::read(&real).unwrap()).unwrap();
+    assert_eq!(kept, Counts::from([("a".to_owned(), 8)]));
+    assert_eq!(names(&file), ["counts.json"]);
+
+    std::fs::remove_file(&real).unwrap();
+    let lost = file.change(|counts: &mut Counts| counts.insert("a".to_owned(), 1).or(Some(0))).unwrap_err();
+    assert!(matches!(lost, KeptFileError::Io { doing: "written", .. }), "a link to nothing is not replaced: {lost}");
+    assert!(file.path().is_symlink());
+}
+
+#[test]
 fn nothing_is_written_where_nothing_changes() {
     let (_temp, file) = file();
     count(&file, "a");

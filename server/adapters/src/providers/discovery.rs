@@ -19,15 +19,23 @@ const MAX_LIST: usize = 4 << 20;
 /// Models that Anthropic lists at once at most; it lists 20 where nothing is said.
 const LONGEST_PAGE: &str = "1000";
 
-/// The names as the server knows them, in its order. `limit` is for the whole exchange.
+/// Where models are listed, beside the place where they are asked: a configured address may name that place whole.
+fn endpoint(base: &str) -> Option<Url> {
+    let mut url = Url::parse(base).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    let path = url.path().trim_end_matches('/');
+    let base = ["/chat/completions", "/messages"].into_iter().find_map(|end| path.strip_suffix(end)).unwrap_or(path);
+    url.set_path(&format!("{base}/models"));
+    Some(url)
+}
+
+/// The names as the server knows them, in its order; `None` where it answers and has no list. `limit` is for the whole exchange.
 pub(super) async fn offered(
     http: Http,
     provider: &ProviderSettings,
     limit: Duration,
-) -> Result<Vec<String>, ModelError> {
+) -> Result<Option<Vec<String>>, ModelError> {
     let error = |kind, message: String| ModelError { kind, message };
-    let url = Url::parse(&format!("{}/models", provider.base_url.trim_end_matches('/')));
-    let Ok(mut url) = url else {
+    let Some(mut url) = endpoint(&provider.base_url) else {
         let text = format!("The address of {} is no http(s) URL.", provider.id);
         return Err(error(ModelErrorKind::Invalid, text));
     };
@@ -49,7 +57,7 @@ pub(super) async fn offered(
     }
 }
 
-async fn list(http: Http, headers: HeaderMap, url: Url) -> Result<Vec<String>, (ModelErrorKind, String)> {
+async fn list(http: Http, headers: HeaderMap, url: Url) -> Result<Option<Vec<String>>, (ModelErrorKind, String)> {
     let client = http.client(&url).await.map_err(|cause| (ModelErrorKind::Invalid, cause))?;
     let response = match client.get(url).headers(headers).send().await {
         Ok(response) => response,
@@ -70,8 +78,14 @@ async fn list(http: Http, headers: HeaderMap, url: Url) -> Result<Vec<String>, (
     if matches!(status.as_u16(), 401 | 403) {
         return Err((ModelErrorKind::Auth, format!("the server refuses the key, or wants one (status {status}).")));
     }
-    if !status.is_success() {
-        return Err((ModelErrorKind::Invalid, format!("the server lists no models (status {status}).")));
+    match status.as_u16() {
+        _ if status.is_success() => {}
+        404 | 405 | 501 => return Ok(None),
+        429 => {
+            let kind = ModelErrorKind::RateLimited { retry_after: None };
+            return Err((kind, format!("the server answers no more requests for now (status {status}).")));
+        }
+        _ => return Err((ModelErrorKind::Invalid, format!("the server lists no models (status {status})."))),
     }
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();
@@ -83,7 +97,7 @@ async fn list(http: Http, headers: HeaderMap, url: Url) -> Result<Vec<String>, (
         }
     }
     match serde_json::from_slice::<List>(&body) {
-        Ok(list) => Ok(list.data.into_iter().map(|model| model.id).filter(|id| !id.trim().is_empty()).collect()),
+        Ok(list) => Ok(Some(list.data.into_iter().map(|model| model.id).filter(|id| !id.trim().is_empty()).collect())),
         Err(_) => Err((ModelErrorKind::Protocol, "the answer is no list of models.".to_owned())),
     }
 }

@@ -15,7 +15,7 @@ fn provider(base_url: &str) -> ProviderSettings {
 }
 
 /// Answers one request with `answer`; gives what was asked and what came of it.
-async fn exchange(answer: &'static str, limit: Duration) -> (String, Result<Vec<String>, ModelError>) {
+async fn exchange(answer: &'static str, limit: Duration) -> (String, Result<Option<Vec<String>>, ModelError>) {
     exchange_with(provider(""), answer, limit).await
 }
 
@@ -24,7 +24,7 @@ async fn exchange_with(
     provider: ProviderSettings,
     answer: &'static str,
     limit: Duration,
-) -> (String, Result<Vec<String>, ModelError>) {
+) -> (String, Result<Option<Vec<String>>, ModelError>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}/v1", listener.local_addr().unwrap());
     let served = tokio::spawn(async move {
@@ -52,7 +52,7 @@ async fn the_models_of_a_local_server_are_listed() {
         asked.contains("authorization: Bearer sk-very-secret\r\n") && asked.contains("x-team: desk\r\n"),
         "{asked}"
     );
-    assert_eq!(models.unwrap(), ["qwen3:8b", "org/model"]);
+    assert_eq!(models.unwrap().unwrap(), ["qwen3:8b", "org/model"]);
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn a_messages_provider_is_asked_with_its_own_headers_and_for_all_models() 
         assert!(asked.contains(&format!("{header}\r\n")), "{header}: {asked}");
     }
     assert!(!asked.contains("authorization"), "{asked}");
-    assert_eq!(models.unwrap(), ["claude-sonnet-4-5"]);
+    assert_eq!(models.unwrap().unwrap(), ["claude-sonnet-4-5"]);
     // A gateway may want another version, or the key in its own way.
     let headers = [("anthropic-version", "2099-01-01"), ("Authorization", "Bearer gate")];
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
@@ -80,11 +80,37 @@ async fn what_is_no_list_is_an_error_of_its_kind() {
     let kind = async |answer, limit| exchange(answer, limit).await.1.unwrap_err().kind;
     let refused = "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     assert_eq!(kind(refused, LIMIT).await, ModelErrorKind::Auth);
-    let missing = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-    assert_eq!(kind(missing, LIMIT).await, ModelErrorKind::Invalid);
+    let busy = "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    assert_eq!(kind(busy, LIMIT).await, ModelErrorKind::RateLimited { retry_after: None });
+    let broken = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    assert_eq!(kind(broken, LIMIT).await, ModelErrorKind::Invalid);
     let page = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n<html>";
     assert_eq!(kind(page, LIMIT).await, ModelErrorKind::Protocol);
     assert_eq!(kind("", Duration::from_millis(50)).await, ModelErrorKind::TimedOut);
+}
+
+/// Many gateways pass on the talk with a model and nothing else.
+#[tokio::test]
+async fn a_server_without_a_list_is_told_from_one_that_fails() {
+    for status in ["404 Not Found", "405 Method Not Allowed", "501 Not Implemented"] {
+        let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").leak();
+        assert_eq!(exchange(answer, LIMIT).await.1, Ok(None), "{status}");
+    }
+}
+
+#[test]
+fn the_list_is_looked_for_beside_the_place_where_models_are_asked() {
+    for (base, list) in [
+        ("http://h:1/v1", "http://h:1/v1/models"),
+        ("http://h:1/v1/", "http://h:1/v1/models"),
+        ("http://h:1", "http://h:1/models"),
+        ("https://h/v1/messages", "https://h/v1/models"),
+        ("https://h/v1/chat/completions/?key=s", "https://h/v1/models?key=s"),
+        ("https://h/openai?api-version=2", "https://h/openai/models?api-version=2"),
+    ] {
+        assert_eq!(endpoint(base).map(String::from).as_deref(), Some(list), "{base}");
+    }
+    assert_eq!([endpoint("h:1/v1"), endpoint("file:///v1"), endpoint("")], [None, None, None]);
 }
 
 #[tokio::test]

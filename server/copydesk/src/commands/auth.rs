@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Read as _, Write};
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use copydesk_adapters::os::auth_file::{AuthError, AuthFile};
+use copydesk_adapters::os::auth_file::{AuthError, AuthFile, MAX_KEY};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use super::Surroundings;
@@ -26,8 +26,8 @@ pub enum AuthCommand {
     Import,
 }
 
-/// A longer input is no key, in bytes.
-const MAX_KEY: usize = 16 << 10;
+/// Linux keeps no more of a line that is typed, in bytes (termios(3), canonical mode), and says nothing of the rest.
+const LONGEST_TYPED: usize = 4095;
 
 /// As shells say that a command was ended by Ctrl-C.
 const INTERRUPTED: u8 = 130;
@@ -106,7 +106,15 @@ async fn read_key(provider: &str) -> std::io::Result<Option<String>> {
     };
     drop(hidden);
     writeln!(terminal)?;
-    key.transpose()
+    let key = key.transpose()?;
+    if key.as_ref().is_some_and(|key| key.len() >= LONGEST_TYPED) {
+        writeln!(
+            terminal,
+            "A terminal hands on {LONGEST_TYPED} characters of a line at most, so this key may be cut. Give it by standard input: `copydesk auth login {provider} < FILE`."
+        )?;
+        return Ok(Some(String::new()));
+    }
+    Ok(key)
 }
 
 /// What is no text or too long is given so that it is refused as a key.

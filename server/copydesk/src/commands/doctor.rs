@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use copydesk_adapters::providers::Http;
+use copydesk_adapters::providers::{Http, shown_address};
 use copydesk_adapters::store::inspect::{StoreState, inspect};
 use copydesk_engine::config::{Config, Standing, Survey, Wanted};
 use copydesk_engine::confinement::SandboxSettings;
-use copydesk_engine::ports::{ProviderSettings, SandboxSupport};
+use copydesk_engine::ports::{ModelErrorKind, ProviderSettings, SandboxSupport};
 use copydesk_protocol::additions::PROTOCOL;
 use rustix::fs::{Access, access};
 use serde::Serialize;
@@ -24,6 +24,9 @@ use crate::log;
 
 /// For the provider's whole answer, with `--online`.
 const ONLINE_LIMIT: Duration = Duration::from_secs(10);
+
+/// Models that are named where the configured one is not among them.
+const NAMED: usize = 5;
 
 /// Programs that check a file where no editor does, and the files.
 const CHECKERS: [(&str, &str); 3] = [("rustc", "Rust"), ("node", "JavaScript"), ("python3", "Python")];
@@ -195,23 +198,42 @@ async fn model(config: &Config, at: &Surroundings, online: bool) -> Finding {
         );
     };
     let provider = &model.provider;
-    let name = format!("{} at {}", model.model, without_password(&provider.base_url));
+    let name = format!("{} at {}", short(&model.model.to_string()), shown_address(&provider.base_url));
     if !online {
         let key = if provider.key.is_some() { "with a key" } else { "without a key" };
         return ok("model", format!("{name}, {key}; not asked (--online does)"));
     }
     match at.ports.model.offered(provider.clone(), ONLINE_LIMIT).await {
-        Ok(offered) if offered.is_empty() || offered.contains(&model.sent_as.model) => {
+        Ok(None) => warning(
+            "model",
+            format!("{name}: something answers there, but lists no models; a prompt tells whether the model does"),
+        ),
+        Ok(Some(offered)) if offered.is_empty() || offered.contains(&model.sent_as.model) => {
             ok("model", format!("{name} answers"))
         }
-        Ok(offered) => warning("model", not_listed(&name, provider, &offered)),
-        Err(cause) => error("model", format!("{name}: {cause}")),
+        Ok(Some(offered)) => warning("model", not_listed(&name, provider, &offered)),
+        Err(cause) => match cause.kind {
+            ModelErrorKind::RateLimited { .. } | ModelErrorKind::Overloaded { .. } => {
+                warning("model", format!("{name}: {cause}"))
+            }
+            _ => error("model", format!("{name}: {cause}")),
+        },
     }
 }
 
 fn not_listed(name: &str, provider: &ProviderSettings, offered: &[String]) -> String {
-    let some: Vec<&str> = offered.iter().take(5).map(String::as_str).collect();
-    format!("{name} is not among the models that {} lists: {} …", provider.id, some.join(", "))
+    let some: Vec<String> = offered.iter().take(NAMED).map(|name| short(name)).collect();
+    let more = if offered.len() > NAMED { " …" } else { "" };
+    format!("{name} is not among the models that {} lists: {}{more}", provider.id, some.join(", "))
+}
+
+/// Names come from servers: one may be as long as it likes.
+fn short(name: &str) -> String {
+    const LONGEST: usize = 100;
+    if name.chars().count() <= LONGEST {
+        return name.to_owned();
+    }
+    format!("{}…", name.chars().take(LONGEST).collect::<String>())
 }
 
 fn checker(at: &Surroundings, program: &'static str, files: &str) -> Finding {

@@ -16,14 +16,14 @@ pub trait Model: Send + Sync {
     /// The stream ends after `Finish` or an error. Dropping it ends the request.
     fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>>;
 
-    /// The names of the models that a provider offers, as it knows them. `limit` is for the whole exchange.
+    /// The names of the models that a provider offers, as it knows them; `None` where it answers and lists none. `limit` is for the whole exchange.
     fn offered(
         &self,
         provider: Arc<ProviderSettings>,
         limit: Duration,
-    ) -> BoxFuture<'_, Result<Vec<String>, ModelError>> {
+    ) -> BoxFuture<'_, Result<Option<Vec<String>>, ModelError>> {
         let _ = (provider, limit);
-        Box::pin(std::future::ready(Ok(Vec::new())))
+        Box::pin(std::future::ready(Ok(None)))
     }
 }
 

@@ -38,7 +38,9 @@ impl Context {
         for (server, answer) in servers.iter().zip(answers) {
             match answer {
                 Ok(names) => {
-                    found.extend(names.into_iter().map(|model| ModelRef { provider: server.id.clone(), model }));
+                    found.extend(
+                        names.into_iter().flatten().map(|model| ModelRef { provider: server.id.clone(), model }),
+                    );
                 }
                 Err(error) => tracing::debug!(server = server.id, %error, "no model server found"),
             }

@@ -27,11 +27,11 @@ impl Model for OnlyOllama {
         &self,
         provider: Arc<ProviderSettings>,
         limit: Duration,
-    ) -> BoxFuture<'_, Result<Vec<String>, ModelError>> {
+    ) -> BoxFuture<'_, Result<Option<Vec<String>>, ModelError>> {
         assert_eq!(limit, LIMIT);
         let answer = if provider.id == "ollama" {
             assert_eq!(provider.base_url, "http://127.0.0.1:11434/v1");
-            Ok(vec!["qwen3:8b".to_owned(), "org/coder".to_owned()])
+            Ok(Some(vec!["qwen3:8b".to_owned(), "org/coder".to_owned()]))
         } else {
             Err(ModelError { kind: ModelErrorKind::Connection, message: "nothing listens".to_owned() })
         };

@@ -253,7 +253,7 @@ fn openai_names_the_limit_in_its_own_way() {
 fn an_image_is_a_data_url_between_the_texts() {
     let image = png(2, 3);
     let shown = |text: &str| ModelMessage::User(vec![Content::Text(text.to_owned()), Content::Image(image.clone())]);
-    let url = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAAAAAAA";
+    let url = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAAAAAAAAAAAAElEQVQAAAAAAAAAAElFTkSuQmCC";
     let text = |text: &str| json!({"type": "text", "text": text});
     let picture = json!({"type": "image_url", "image_url": {"url": url}});
     let body = body(&request("p/m", vec![shown("What is this?")]));

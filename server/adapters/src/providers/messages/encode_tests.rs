@@ -350,7 +350,7 @@ fn an_image_is_a_block_and_carries_the_mark_where_it_is_the_last() {
     let source = json!({
         "type": "base64",
         "media_type": "image/png",
-        "data": "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAAAAAAA",
+        "data": "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAAAAAAAAAAAAElEQVQAAAAAAAAAAElFTkSuQmCC",
     });
     let last = body(&request("anthropic/claude-sonnet-4-5", vec![shown(vec![text(), Content::Image(image.clone())])]));
     assert_eq!(
