@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::message::ModelRef;
 use crate::permission::{Ruleset, agent_rules, base_rules};
+use crate::registry::Switches;
 use crate::tool::Facts;
 
 pub const BUILD: &str = "build";
@@ -24,6 +25,8 @@ pub struct Agent {
     pub steps: Option<u32>,
     /// All of them in order: base, the agent's own, the user's, the user's for this agent.
     pub rules: Ruleset,
+    /// Tools that are switched on or off.
+    pub tools: Switches,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +55,7 @@ impl Agent {
             top_p: None,
             steps: None,
             rules: [base_rules(facts), agent_rules(name, facts)].concat(),
+            tools: Switches::new(),
         }
     }
 }

@@ -15,6 +15,7 @@ mod sandbox;
 mod shared;
 mod substitute;
 mod survey;
+mod switches;
 mod trust;
 mod untrusted;
 mod yaml;

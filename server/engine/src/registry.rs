@@ -1,49 +1,99 @@
-//! The tools of a session by name, and what the model is told of them. Adding a built-in tool is one line here.
+//! The tools of a session by name, which of them a request offers, and what the model is told of them. Adding a built-in tool is one line in
+//! `tools::builtin`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::agent::Agent;
 use crate::escape::escaped_line;
-use crate::permission::{self, Rule};
+use crate::message::ModelRef;
+use crate::permission;
 use crate::ports::ToolSpec;
-use crate::tool::{AnyTool, Facts, ToolKind, portable};
+use crate::tool::{AnyTool, Facts, Tool, ToolKind, erase, portable};
 
 /// What a call of an unknown tool becomes; never offered to the model.
 pub const INVALID: &str = "invalid";
 
 const APPLY_PATCH: &str = "apply_patch";
 
+/// By name: on or off, whatever the table says. Of the configuration and of variables.
+pub type Switches = BTreeMap<String, bool>;
+
+/// In the order in which they were given, which is that of lists for people.
 pub struct Registry {
-    tools: BTreeMap<String, Arc<dyn AnyTool>>,
+    tools: Vec<Listed>,
+}
+
+/// A tool with when it is offered. What rules hide is hidden besides.
+#[derive(Clone)]
+pub struct Listed {
+    tool: Arc<dyn AnyTool>,
+    /// Where no switch says otherwise.
+    is_on: fn(&Situation<'_>) -> bool,
+    /// Whatever the switches say.
+    suits: fn(&Situation<'_>) -> bool,
+}
+
+/// What decides which tools a request offers.
+#[derive(Debug, Clone, Copy)]
+pub struct Situation<'a> {
+    pub agent: &'a Agent,
+    /// As the provider knows it.
+    pub model: &'a ModelRef,
+    /// Whether anybody is there to be asked.
+    pub has_user: bool,
+}
+
+/// The tools of one request, sorted by name: what the calls of its reply are judged against, whatever is offered by then.
+#[derive(Clone, Default)]
+pub struct Offered {
+    tools: Vec<Arc<dyn AnyTool>>,
 }
 
 impl Registry {
     pub fn builtin() -> Self {
-        Self::new(crate::tools::builtin())
+        Self { tools: crate::tools::builtin() }
     }
 
-    /// Of two tools with one name the later one stays.
+    /// Tools that are always on. Of two with one name the later one stays, in the place of the first.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn AnyTool>>) -> Self {
-        Self { tools: tools.into_iter().map(|tool| (tool.name().to_owned(), tool)).collect() }
+        Self { tools: Vec::new() }.with(tools)
     }
 
-    /// What the model may call under these rules, sorted by name. `model` is the provider's own name of it.
-    pub fn specs(&self, facts: &Facts, rules: &[Rule], model: &str) -> Vec<ToolSpec> {
-        self.offered(rules, model)
-            .map(|tool| ToolSpec {
-                name: tool.name().to_owned(),
-                description: tool.description(facts),
-                parameters: portable(&tool.parameters()),
-            })
-            .collect()
+    #[must_use]
+    pub fn with(mut self, tools: impl IntoIterator<Item = Arc<dyn AnyTool>>) -> Self {
+        for tool in tools {
+            let listed = Listed::always(tool);
+            match self.tools.iter_mut().find(|known| known.tool.name() == listed.tool.name()) {
+                Some(known) => *known = listed,
+                None => self.tools.push(listed),
+            }
+        }
+        self
+    }
+
+    /// What the model may call in this situation.
+    pub fn offered(&self, situation: &Situation<'_>) -> Offered {
+        let listed = self.tools.iter().filter(|listed| listed.is_offered(situation));
+        Offered::new(listed.map(|listed| Arc::clone(&listed.tool)))
+    }
+
+    /// All that could be offered to anybody.
+    pub fn all(&self) -> Offered {
+        let tools = self.tools.iter().map(|listed| &listed.tool).filter(|tool| tool.name() != INVALID);
+        Offered::new(tools.cloned())
+    }
+
+    /// In the order of lists for people.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|listed| listed.tool.name())
     }
 
     /// Names and schemas of the parameters of all tools, sorted by name.
     pub fn parameters(&self) -> impl Iterator<Item = (String, Value)> {
-        let known = self.tools.values().filter(|tool| tool.name() != INVALID);
-        known.map(|tool| (tool.name().to_owned(), tool.parameters()))
+        self.all().tools.into_iter().map(|tool| (tool.name().to_owned(), tool.parameters()))
     }
 
     /// A line for people; for an unknown tool its name.
@@ -55,30 +105,58 @@ impl Registry {
         self.find(name).map_or(ToolKind::Other, |tool| tool.kind())
     }
 
-    /// By name; models also write names in capitals.
+    /// By name, whether it is offered or not.
     pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
-        self.tools.get(name).or_else(|| self.tools.get(&name.to_lowercase()))
+        named(self.tools.iter().map(|listed| &listed.tool), name)
+    }
+}
+
+impl Listed {
+    /// Offered unless it is switched off.
+    pub(crate) fn on<T: Tool>(tool: T) -> Self {
+        Self::always(erase(tool))
     }
 
-    pub(crate) fn offered<'a>(
-        &'a self,
-        rules: &'a [Rule],
-        model: &'a str,
-    ) -> impl Iterator<Item = &'a Arc<dyn AnyTool>> {
-        self.tools.values().filter(move |tool| {
-            let name = tool.name();
-            name != INVALID && self.suits(name, model) && !permission::is_hidden(name, rules)
-        })
+    /// Offered where it is switched on.
+    pub(crate) fn off<T: Tool>(tool: T) -> Self {
+        Self::on(tool).on_if(|_| false)
     }
 
-    /// Of two ways to change files a model gets the one that it was trained for. Without a tool for patches every model edits.
-    fn suits(&self, tool: &str, model: &str) -> bool {
-        let patches = self.tools.contains_key(APPLY_PATCH) && writes_patches(model);
-        match tool {
-            APPLY_PATCH => patches,
-            "edit" | "multiedit" | "write" => !patches,
-            _ => true,
-        }
+    /// Offered where this holds, unless a switch says otherwise.
+    #[must_use]
+    pub(crate) fn on_if(self, is_on: fn(&Situation<'_>) -> bool) -> Self {
+        Self { is_on, ..self }
+    }
+
+    /// Offered only where this holds, whatever the switches say.
+    #[must_use]
+    pub(crate) fn only_if(self, suits: fn(&Situation<'_>) -> bool) -> Self {
+        Self { suits, ..self }
+    }
+
+    fn always(tool: Arc<dyn AnyTool>) -> Self {
+        Self { tool, is_on: |_| true, suits: |_| true }
+    }
+
+    fn is_offered(&self, situation: &Situation<'_>) -> bool {
+        let name = self.tool.name();
+        let is_on = situation.switch(name).unwrap_or_else(|| (self.is_on)(situation));
+        is_on && (self.suits)(situation) && !permission::is_hidden(name, &situation.agent.rules)
+    }
+}
+
+impl Situation<'_> {
+    /// Of two ways to change files a model gets the one that it was trained for: this one, unless it is switched off.
+    pub(crate) fn takes_patches(&self) -> bool {
+        writes_patches(&self.model.model) && self.switch(APPLY_PATCH) != Some(false)
+    }
+
+    pub(crate) fn takes_edits(&self) -> bool {
+        !self.takes_patches()
+    }
+
+    fn switch(&self, tool: &str) -> Option<bool> {
+        self.agent.tools.get(tool).copied()
     }
 }
 
@@ -87,6 +165,49 @@ fn writes_patches(model: &str) -> bool {
     model.contains("gpt-") && !model.contains("oss") && !model.contains("gpt-4")
 }
 
+impl Offered {
+    fn new(tools: impl IntoIterator<Item = Arc<dyn AnyTool>>) -> Self {
+        let mut tools: Vec<_> = tools.into_iter().collect();
+        tools.sort_by(|one, other| one.name().cmp(other.name()));
+        Self { tools }
+    }
+
+    /// Without those that the rules hide.
+    #[cfg(test)]
+    pub(crate) fn visible(mut self, rules: &[permission::Rule]) -> Self {
+        self.tools.retain(|tool| !permission::is_hidden(tool.name(), rules));
+        self
+    }
+
+    /// What the model is told.
+    pub fn specs(&self, facts: &Facts) -> Vec<ToolSpec> {
+        let spec = |tool: &Arc<dyn AnyTool>| ToolSpec {
+            name: tool.name().to_owned(),
+            description: tool.description(facts),
+            parameters: portable(&tool.parameters()),
+        };
+        self.tools.iter().map(spec).collect()
+    }
+
+    /// Models also write names in other letters than they were given.
+    pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
+        named(self.tools.iter(), name)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.name())
+    }
+}
+
+/// The one of that name, else the only one whose name differs in capitals alone.
+fn named<'a>(tools: impl Iterator<Item = &'a Arc<dyn AnyTool>> + Clone, name: &str) -> Option<&'a Arc<dyn AnyTool>> {
+    tools.clone().find(|tool| tool.name() == name).or_else(|| {
+        let mut alike = tools.filter(|tool| tool.name().eq_ignore_ascii_case(name));
+        alike.next().filter(|_| alike.next().is_none())
+    })
+}
+
 #[cfg(test)]
 #[path = "registry_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;

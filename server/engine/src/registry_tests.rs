@@ -1,18 +1,41 @@
 use serde_json::json;
 
 use super::*;
-use crate::permission::{Origin, Verdict};
+use crate::permission::{Origin, Rule, Verdict};
 use crate::testing::{Boundaries, Toy, ToyTool};
 
-fn names(tools: &[&'static str], model: &str, rules: &[Rule]) -> Vec<String> {
-    let toy = |name: &&'static str| ToyTool::new(name, Toy::Echo, "free", Boundaries::default()) as Arc<dyn AnyTool>;
-    let registry = Registry::new(tools.iter().map(toy));
-    registry.offered(rules, model).map(|tool| tool.name().to_owned()).collect()
+fn toy(name: &'static str) -> Arc<dyn AnyTool> {
+    ToyTool::new(name, Toy::Echo, "free", Boundaries::default())
+}
+
+fn agent(rules: &[Rule], tools: &[(&str, bool)]) -> Agent {
+    Agent {
+        rules: rules.to_vec(),
+        tools: tools.iter().map(|(name, on)| ((*name).to_owned(), *on)).collect(),
+        ..Agent::new("build", None)
+    }
+}
+
+fn offered(registry: &Registry, agent: &Agent, model: &str, has_user: bool) -> Vec<String> {
+    let model = ModelRef { provider: "p".to_owned(), model: model.to_owned() };
+    let offered = registry.offered(&Situation { agent, model: &model, has_user });
+    offered.names().map(str::to_owned).collect()
+}
+
+/// Of the ways to change files.
+fn changes(model: &str, tools: &[(&str, bool)]) -> Vec<String> {
+    let mut offered = offered(&Registry::builtin(), &agent(&[], tools), model, true);
+    offered.retain(|name| ["apply_patch", "edit", "multiedit", "write"].contains(&name.as_str()));
+    offered
+}
+
+fn deny(permission: &str) -> Rule {
+    let (permission, pattern) = (permission.to_owned(), "*".to_owned());
+    Rule { permission, pattern, verdict: Verdict::Deny, origin: Origin::Editor }
 }
 
 #[test]
 fn a_model_gets_patches_or_edits() {
-    let all = ["apply_patch", "edit", "multiedit", "read", "write"];
     for (model, patches) in [
         ("gpt-5.2-codex", true),
         ("openai/gpt-5", true),
@@ -21,46 +44,88 @@ fn a_model_gets_patches_or_edits() {
         ("claude-sonnet-4-5", false),
         ("qwen3-coder", false),
     ] {
-        let expected: &[&str] =
-            if patches { &["apply_patch", "read"] } else { &["edit", "multiedit", "read", "write"] };
-        assert_eq!(names(&all, model, &[]), expected, "{model}");
+        let expected: &[&str] = if patches { &["apply_patch"] } else { &["edit", "multiedit", "write"] };
+        assert_eq!(changes(model, &[]), expected, "{model}");
     }
-    assert_eq!(names(&["edit", "read", "write"], "gpt-5", &[]), ["edit", "read", "write"], "where nothing else edits");
 }
 
 #[test]
-fn the_built_in_tools_are_offered_to_the_models_that_know_them() {
-    let registry = Registry::builtin();
-    let offered = |model: &str| registry.offered(&[], model).map(|tool| tool.name().to_owned()).collect::<Vec<_>>();
-    let changes = |model: &str| {
-        let is_change = |name: &String| ["apply_patch", "edit", "multiedit", "write"].contains(&name.as_str());
-        offered(model).into_iter().filter(is_change).collect::<Vec<_>>()
-    };
-    assert_eq!(changes("gpt-5.2-codex"), ["apply_patch"]);
-    assert_eq!(changes("gpt-4o"), ["edit", "multiedit", "write"]);
-    assert_eq!(changes("gpt-oss-120b"), ["edit", "multiedit", "write"]);
+fn a_model_whose_patches_are_switched_off_edits() {
+    assert_eq!(changes("gpt-5", &[("apply_patch", false)]), ["edit", "multiedit", "write"]);
+    assert_eq!(changes("gpt-5", &[("apply_patch", true), ("edit", true)]), ["apply_patch"]);
+    assert_eq!(changes("m", &[("apply_patch", true)]), ["edit", "multiedit", "write"], "no model gets both");
+    assert_eq!(changes("m", &[("edit", false)]), ["multiedit", "write"]);
 }
 
 #[test]
 fn what_rules_deny_and_what_is_invalid_is_not_offered() {
-    let deny = |permission: &str| Rule {
-        permission: permission.to_owned(),
-        pattern: "*".to_owned(),
-        verdict: Verdict::Deny,
-        origin: Origin::Editor,
+    let registry = Registry::builtin();
+    let of = |rules: &[Rule], model: &str| offered(&registry, &agent(rules, &[]), model, true);
+    let all = of(&[], "m");
+    assert!(all.is_sorted() && !all.contains(&INVALID.to_owned()), "{all:?}");
+    let without = |gone: &[&str]| all.iter().filter(|name| !gone.contains(&name.as_str())).cloned().collect::<Vec<_>>();
+    assert_eq!(of(&[deny("grep")], "m"), without(&["grep"]));
+    let edits = ["edit", "write", "multiedit"];
+    assert_eq!(of(&[deny("edit")], "m"), without(&edits));
+    assert_eq!(of(&[deny("edit")], "gpt-5"), without(&edits), "patches are edits");
+    assert_eq!(of(&[deny("*")], "m"), [""; 0]);
+    let mut exception = deny("edit");
+    exception.pattern = "*.md".to_owned();
+    assert_eq!(of(&[exception], "m"), all, "a deny for some files hides nothing");
+}
+
+#[test]
+fn switches_decide_over_the_table_and_rules_over_switches() {
+    fn nothing() -> Registry {
+        let plain = Listed::always(toy("plain"));
+        let off = Listed::always(toy("off")).on_if(|_| false);
+        let asks = Listed::always(toy("asks")).only_if(|now| now.has_user);
+        let hosted = Listed::always(toy("hosted")).on_if(|situation| situation.model.provider == "q");
+        Registry { tools: vec![plain, off, asks, hosted] }
+    }
+    let check = |rules: &[Rule], tools: &[(&str, bool)], has_user: bool, expected: &[&str]| {
+        assert_eq!(offered(&nothing(), &agent(rules, tools), "m", has_user), expected, "{tools:?}");
     };
-    let all = ["apply_patch", "edit", "grep", "invalid", "multiedit", "read"];
-    assert_eq!(names(&all, "m", &[deny("grep")]), ["edit", "multiedit", "read"]);
-    assert_eq!(names(&all, "gpt-5", &[deny("edit")]), ["grep", "read"]);
-    assert_eq!(names(&all, "m", &[deny("edit")]), ["grep", "read"]);
-    assert_eq!(names(&all, "m", &[deny("*")]), [""; 0]);
+    check(&[], &[], true, &["asks", "plain"]);
+    check(&[], &[], false, &["plain"]);
+    check(&[], &[("asks", true)], false, &["plain"]);
+    check(&[], &[("off", true), ("hosted", true), ("plain", false)], true, &["asks", "hosted", "off"]);
+    check(&[deny("off")], &[("off", true)], true, &["asks", "plain"]);
+    let model = ModelRef { provider: "q".to_owned(), model: "m".to_owned() };
+    let agent = agent(&[], &[]);
+    let here = nothing().offered(&Situation { agent: &agent, model: &model, has_user: false });
+    assert_eq!(here.names().collect::<Vec<_>>(), ["hosted", "plain"]);
+}
+
+#[test]
+fn the_order_is_that_of_the_table_and_a_later_tool_takes_the_place_of_its_name() {
+    let names = |registry: &Registry| registry.names().map(str::to_owned).collect::<Vec<_>>();
+    let builtin = names(&Registry::builtin());
+    let at = |name: &str| builtin.iter().position(|known| known == name).unwrap();
+    assert_eq!(at("invalid"), 0);
+    for pair in ["bash", "read", "glob", "grep", "edit", "multiedit", "write", "todowrite", "apply_patch"].windows(2) {
+        assert!(at(pair[0]) < at(pair[1]), "{pair:?}");
+    }
+    let custom = Registry::builtin().with([toy("own"), toy("read")]);
+    assert_eq!(names(&custom), [builtin, vec!["own".to_owned()]].concat());
+    assert_eq!(custom.kind("read"), ToolKind::Other, "a custom tool beats the built-in one");
+}
+
+#[test]
+fn a_name_in_other_letters_is_repaired_where_it_can_mean_one_tool_alone() {
+    let registry = Registry::new([toy("read"), toy("Find_It"), toy("find_it"), toy("ask")]);
+    let find = |name: &str| registry.all().find(name).map(|tool| tool.name().to_owned());
+    assert_eq!(find("READ").as_deref(), Some("read"));
+    assert_eq!(find("Ask").as_deref(), Some("ask"));
+    assert_eq!(find("Find_It").as_deref(), Some("Find_It"));
+    assert_eq!(find("FIND_IT"), None, "it could be either");
+    assert_eq!(find("reads"), None);
 }
 
 #[test]
 fn schemas_are_those_of_the_portable_subset() {
-    for tool in crate::tools::builtin() {
-        let schema = tool.parameters();
-        assert_eq!(portable(&schema).to_string(), schema.to_string(), "{}", tool.name());
+    for (name, schema) in Registry::builtin().parameters() {
+        assert_eq!(portable(&schema).to_string(), schema.to_string(), "{name}");
         assert_eq!(schema["type"], json!("object"));
     }
 }

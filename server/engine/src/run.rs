@@ -22,6 +22,7 @@ use crate::ids::MessageId;
 use crate::message::{Entry, Finish, ModelRef, TurnEnd};
 use crate::ports::{Content, ModelError, ModelErrorKind, ModelMessage, ModelRequest, StoreError, push_text};
 use crate::prompt::{self, Surroundings};
+use crate::registry::{Offered, Situation};
 use crate::runner::Repeats;
 use crate::session::Context;
 
@@ -124,7 +125,9 @@ impl Run {
                 self.context.journal.fetch_images(named, &mut images).await;
             }
             let seen = if model.takes_images { Images::Seen(&images) } else { Images::Unseen };
-            let request = self.request(&surroundings, &agent, &model, *consumed, seen, is_last);
+            let offered = if is_last { Offered::default() } else { self.offered(&agent, &model.sent_as) };
+            let request = self.request(&surroundings, &agent, &model, *consumed, seen, &offered);
+            let request = if is_last { with_last_word(request) } else { request };
             let reply = self.ask(&message, &request).await?;
             let next = match &reply.end {
                 ReplyEnd::Cancelled => Next::End(TurnEnd::Cancelled),
@@ -141,7 +144,7 @@ impl Run {
             let mut end = match &next {
                 Next::RunCalls if is_last => self.refuse(&reply.calls, NO_MORE_STEPS).await?,
                 Next::RunCalls if too_many.is_some() => self.refuse(&reply.calls, NO_MORE).await?,
-                Next::RunCalls => self.run_calls(&agent, &model.sent_as.model, &reply.calls).await?,
+                Next::RunCalls => self.run_calls(&agent, offered, &reply.calls).await?,
                 Next::Cut => self.refuse(&reply.calls, CUT).await?,
                 Next::End(TurnEnd::Cancelled) => self.interrupt(&reply.calls).await?,
                 Next::End(TurnEnd::Refused) => self.refuse(&reply.calls, FILTERED).await?,
@@ -244,7 +247,7 @@ impl Run {
         model: &ConfiguredModel,
         end: usize,
         images: Images<'_>,
-        is_last: bool,
+        offered: &Offered,
     ) -> ModelRequest {
         let (mut messages, note) = self.context.journal.read(|entries| {
             let entries = &entries[..end];
@@ -257,28 +260,31 @@ impl Run {
         if let (Some(note), Some(content)) = (note, last_user) {
             push_text(content, note.trim_end());
         }
-        if is_last {
-            history::push_user(&mut messages, prompt::LAST_STEP.trim_end());
-        }
-        let tools = if is_last {
-            Vec::new()
-        } else {
-            self.context.registry.specs(&self.context.facts, &agent.rules, &model.sent_as.model)
-        };
         ModelRequest {
             model: model.sent_as.clone(),
             provider: Arc::clone(&model.provider),
             settings: model.settings_for(agent),
             system: surroundings.system(agent),
             messages,
-            tools,
+            tools: offered.specs(&self.context.facts),
         }
+    }
+
+    fn offered(&self, agent: &Agent, model: &ModelRef) -> Offered {
+        let has_user = self.context.client().can_ask();
+        self.context.registry.offered(&Situation { agent, model, has_user })
     }
 
     /// Whether the user has said something that no request held yet.
     fn has_new_prompt(&self, consumed: usize) -> bool {
         self.context.journal.read(|entries| entries[consumed..].iter().any(|entry| matches!(entry, Entry::User { .. })))
     }
+}
+
+/// Nothing can be called any more.
+fn with_last_word(mut request: ModelRequest) -> ModelRequest {
+    history::push_user(&mut request.messages, prompt::LAST_STEP.trim_end());
+    request
 }
 
 /// For the user. A provider that refuses an image refuses every further request of the session too: the way out is told.
@@ -323,6 +329,10 @@ fn finish(next: &Next, end: &ReplyEnd) -> Finish {
 #[cfg(test)]
 #[path = "run_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "run_offered_tests.rs"]
+mod offered_tests;
 
 #[cfg(test)]
 #[path = "run_limits_tests.rs"]

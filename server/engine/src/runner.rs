@@ -35,7 +35,7 @@ use crate::output;
 use crate::permission::Mode;
 use crate::ports::{Connection, Ports, Preview};
 use crate::prompt::KnownInstructions;
-use crate::registry::{INVALID, Registry};
+use crate::registry::{INVALID, Offered, Registry};
 use crate::tool::{AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolError};
 
 use access::{Need, Resolved};
@@ -72,6 +72,8 @@ pub struct CallOutcome {
 pub struct RunnerDeps {
     pub session: SessionId,
     pub registry: Arc<Registry>,
+    /// Of the request whose reply makes the calls.
+    pub offered: Offered,
     pub facts: Arc<Facts>,
     pub connection: Connection,
     pub ports: Ports,
@@ -82,8 +84,6 @@ pub struct RunnerDeps {
     /// Of the turn.
     pub repeats: Arc<Repeats>,
     pub instructions: Arc<KnownInstructions>,
-    /// The provider's name of the model that calls.
-    pub model: String,
     pub todos: Arc<dyn Todos>,
     /// Of the turn.
     pub cancel: CancellationToken,
@@ -149,7 +149,7 @@ impl Runner {
             Err(error) => error.input.clone(),
         };
         let registry = &self.deps.registry;
-        let found = registry.find(&call.name);
+        let found = self.deps.offered.find(&call.name);
         let view = ToolCallView {
             call: call.id.clone(),
             name: found.map_or_else(|| call.name.clone(), |tool| tool.name().to_owned()),
@@ -172,16 +172,21 @@ impl Runner {
         self.end(view, input, ended, counted).await
     }
 
-    /// Tells the model which tools there are (name repair has failed).
+    /// Tells the model which tools there are: nothing of that name was offered to it, be it that there was or is at other times.
     async fn unknown(
         &self,
         name: &str,
         view: &ToolCallView,
         counted: Option<&Counted<'_>>,
     ) -> Result<commit::Done, Stopped> {
-        let offered: Vec<&str> =
-            self.deps.registry.offered(&self.deps.agent.rules, &self.deps.model).map(|tool| tool.name()).collect();
-        let error = format!("There is no tool {name:?}. Tools: {}.", offered.join(", "));
+        let offered: Vec<&str> = self.deps.offered.names().collect();
+        let offered = if offered.is_empty() { "none".to_owned() } else { offered.join(", ") };
+        let error = match self.deps.registry.find(name) {
+            Some(tool) if tool.name() != INVALID => {
+                format!("{} is not offered now, and was not run. Tools: {offered}.", tool.name())
+            }
+            Some(_) | None => format!("There is no tool {name:?}. Tools: {offered}."),
+        };
         match self.deps.registry.find(INVALID) {
             Some(tool) => self.guarded(tool, json!({"tool": name, "error": error}), view, counted).await,
             None => self.may_repeat(counted, view).await.and(Err(Stopped::failed(error))),

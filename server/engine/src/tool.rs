@@ -162,6 +162,9 @@ pub struct ToolContext {
 /// The session's list of things to do.
 pub trait Todos: Send + Sync {
     fn replace(&self, todos: Vec<Todo>) -> BoxFuture<'_, Result<(), ToolError>>;
+
+    /// As they were last replaced.
+    fn list(&self) -> Vec<Todo>;
 }
 
 /// Output of a running call, for the client. Pieces are left out where the client is slow; the result holds all.

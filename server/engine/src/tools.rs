@@ -13,25 +13,28 @@ mod path;
 mod problems;
 mod read;
 mod searched;
+mod todoread;
 mod todowrite;
 mod write;
 
-use std::sync::Arc;
+use crate::registry::Listed;
+use crate::tool::Facts;
 
-use crate::tool::{AnyTool, Facts, erase};
-
-pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
+/// Each with when it is offered, in opencode's order; those that it has not, or has no more, stand beside their kin. Off by default is what costs words
+/// of every prompt and is rarely worth them: `docs/configuration.md` lists the switches.
+pub(crate) fn builtin() -> Vec<Listed> {
     vec![
-        erase(apply_patch::ApplyPatch),
-        erase(bash::Bash),
-        erase(edit::Edit),
-        erase(glob::Glob),
-        erase(grep::Grep),
-        erase(invalid::Invalid),
-        erase(multiedit::MultiEdit),
-        erase(read::Read),
-        erase(todowrite::TodoWrite),
-        erase(write::Write),
+        Listed::on(invalid::Invalid).only_if(|_| false),
+        Listed::on(bash::Bash),
+        Listed::on(read::Read),
+        Listed::on(glob::Glob),
+        Listed::on(grep::Grep),
+        Listed::on(edit::Edit).only_if(|now| now.takes_edits()),
+        Listed::on(multiedit::MultiEdit).only_if(|now| now.takes_edits()),
+        Listed::on(write::Write).only_if(|now| now.takes_edits()),
+        Listed::on(todowrite::TodoWrite),
+        Listed::off(todoread::TodoRead),
+        Listed::on(apply_patch::ApplyPatch).only_if(|now| now.takes_patches()),
     ]
 }
 

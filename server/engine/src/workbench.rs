@@ -140,6 +140,10 @@ impl Todos for BenchTodos {
         *lock(&self.0) = todos;
         Box::pin(async { Ok(()) })
     }
+
+    fn list(&self) -> Vec<Todo> {
+        lock(&self.0).clone()
+    }
 }
 
 /// A session in `/w`, with the rules of `build` unless the test says otherwise.
@@ -303,11 +307,16 @@ impl Bench {
             top_p: None,
             steps: None,
             rules,
+            tools: BTreeMap::new(),
         };
+        let registry = Registry::builtin().with(self.tools.clone());
+        // All of them, as no single model is offered; tests of single tools want each.
+        let offered = registry.all().visible(&agent.rules);
         let (model, _) = FakeModel::new();
         Runner::new(RunnerDeps {
             session: SessionId::new("ses_1"),
-            registry: Arc::new(Registry::new(crate::tools::builtin().into_iter().chain(self.tools.clone()))),
+            registry: Arc::new(registry),
+            offered,
             facts: Arc::new(self.facts.clone()),
             connection: Connection {
                 client: self.client.clone(),
@@ -334,7 +343,6 @@ impl Bench {
             seen: self.seen.clone(),
             repeats: Arc::default(),
             instructions: self.instructions.clone(),
-            model: "m".to_owned(),
             todos: self.todos.clone(),
             cancel: self.cancel.clone(),
         })

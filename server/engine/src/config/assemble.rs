@@ -11,6 +11,7 @@ use super::providers::providers;
 use super::raw::{ModelName, RawAgent, RawConfig, RawLogLevel, RawMode};
 use super::rules::{Author, rules};
 use super::sandbox::sandbox;
+use super::switches::ToolVariables;
 use super::trust::TrustReport;
 use super::{Config, Problem};
 use crate::agent::{self, Agent, AgentMode};
@@ -29,6 +30,7 @@ pub(super) struct Trees {
     pub(super) project: Node,
     /// Both, merged in order of precedence. Permissions are never read from it.
     pub(super) all: Node,
+    pub(super) tools: ToolVariables,
 }
 
 pub(super) fn assemble(
@@ -117,6 +119,7 @@ fn agents(
         agent.rules.extend(spill_rule(facts, &agent.rules));
         agent.rules.extend_from_slice(guarded);
         agent.rules.retain(|rule| guards.keep(rule));
+        agent.tools = trees.tools.over(all, name);
         agent
     };
     let unconfigured = RawAgent::default();

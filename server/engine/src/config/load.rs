@@ -15,6 +15,7 @@ use super::raw::RawConfig;
 use super::remembered::remembered;
 use super::substitute::{Substituted, fill, substitute};
 use super::survey::{Found, LookedAt, Survey};
+use super::switches::ToolVariables;
 use super::trust::{Decisions, TrustReport, Wanted, Word};
 use super::untrusted::{Claim, claims, claims_outside, strip, tidy};
 use super::{Config, Problem, Source};
@@ -90,7 +91,8 @@ async fn read(ports: &Ports, facts: &Facts, editor: EditorSays) -> Survey {
     project.extend(editor.settings.and_then(|settings| reader.editor_settings(&settings, &agents)));
 
     let all = merged(before.iter().chain(&project).chain(&after));
-    let trees = Trees { user, project: merged(project.iter()), all };
+    let tools = ToolVariables::read(|name| reader.variable(name));
+    let trees = Trees { user, project: merged(project.iter()), all, tools };
     let guarded = own_configuration(std::mem::take(&mut reader.own));
     let mut config = assemble(trees, trust, facts, &home, &guarded, ports.secrets.as_ref(), reader.problems);
     if config.model.is_none() {

@@ -283,6 +283,39 @@ fn rules_keep_their_order_their_place_and_expand_the_home_folder() {
 }
 
 #[test]
+fn tools_are_switched_by_configuration_and_by_variables() {
+    let switches = |files: &[(&str, &str)], variables: [(&str, &str); 2], agent: &str| {
+        let config = load_with(files, variables);
+        let tools = config.agents[agent].tools.iter().map(|(name, on)| format!("{name}={on}"));
+        tools.collect::<Vec<_>>().join(" ")
+    };
+    let none = [("A", "1"), ("B", "1")];
+    assert_eq!(switches(&[], none, "build"), "");
+    let user = (GLOBAL, r#"{"tools": {"list": true, "apply_patch": false}, "experimental": {"batch_tool": true}}"#);
+    assert_eq!(switches(&[user], none, "build"), "apply_patch=false batch=true list=true");
+    let own = (GLOBAL, r#"{"tools": {"list": true}, "agent": {"plan": {"tools": {"list": false, "todoread": true}}}}"#);
+    assert_eq!(switches(&[own], none, "plan"), "list=false todoread=true");
+    assert_eq!(switches(&[own], none, "build"), "list=true");
+    // A flag is weaker than what is written, our variable stronger.
+    let lsp = (GLOBAL, r#"{"tools": {"lsp": false, "list": true}}"#);
+    let variables = [("OPENCODE_EXPERIMENTAL_LSP_TOOL", "true"), ("COPYDESK_TOOLS", "-list,batch")];
+    assert_eq!(switches(&[lsp], variables, "build"), "batch=true list=false lsp=false");
+    assert_eq!(switches(&[], variables, "build"), "batch=true list=false lsp=true");
+    // A project that nobody trusts only takes away.
+    let project = (PROJECT, r#"{"tools": {"list": false, "todoread": true}}"#);
+    assert_eq!(switches(&[(GLOBAL, r#"{"tools": {"list": true}}"#), project], none, "build"), "list=false");
+}
+
+#[test]
+fn patches_are_switched_off_without_the_right_to_edit() {
+    let config = load_files(&[(GLOBAL, r#"{"tools": {"apply_patch": false}}"#)]);
+    let rules = &config.agents["build"].rules;
+    assert!(!is_hidden("edit", rules));
+    let config = load_files(&[(GLOBAL, r#"{"tools": {"patch": false}}"#)]);
+    assert!(is_hidden("apply_patch", &config.agents["build"].rules));
+}
+
+#[test]
 fn a_permission_may_be_one_word_and_come_from_a_variable() {
     let config = load_files(&[(GLOBAL, r#"{"permission": "ask"}"#)]);
     check_verdict(&config, "build", "read", "a", Verdict::Ask);

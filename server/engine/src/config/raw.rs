@@ -59,9 +59,8 @@ pub(super) struct RawConfig {
     #[serde(rename = "permission")]
     #[schemars(with = "Option<PermissionSchema>")]
     pub(super) _permission: Option<RawPermission>,
-    /// Deprecated: tools switched on or off. Use `permission`.
-    #[serde(rename = "tools")]
-    pub(super) _tools: BTreeMap<String, bool>,
+    /// Tools switched on or off, by name. `false` denies as a rule does; `true` switches on what is off by default and allows it.
+    pub(super) tools: BTreeMap<String, bool>,
     /// What holds whatever rules and answers say; each can be switched off by its name. Taken from your own files alone.
     pub(super) guards: RawGuards,
     /// How much runs without a question where no rule of yours speaks; `ask` if not set. Taken from your own files; a project only makes it stricter.
@@ -116,9 +115,8 @@ pub(super) struct RawAgent {
     #[serde(rename = "permission")]
     #[schemars(with = "Option<PermissionSchema>")]
     pub(super) _permission: Option<RawPermission>,
-    /// Deprecated: tools switched on or off. Use `permission`.
-    #[serde(rename = "tools")]
-    pub(super) _tools: BTreeMap<String, bool>,
+    /// Tools switched on or off for this agent, behind those for all agents.
+    pub(super) tools: BTreeMap<String, bool>,
 }
 
 /// Who uses an agent: the user (`primary`), other agents (`subagent`), or both (`all`).
@@ -299,6 +297,8 @@ pub(super) struct RawImage {
 pub(super) struct RawExperimental {
     /// Lets a turn go on after you rejected something without a message.
     pub(super) continue_loop_on_deny: Option<bool>,
+    /// opencode's old key for `"tools": {"batch": true}`.
+    pub(super) batch_tool: Option<bool>,
 }
 
 /// `provider/model`.

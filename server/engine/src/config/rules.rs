@@ -5,7 +5,7 @@ use copydesk_workspace::path::AbsPath;
 use super::Source;
 use super::node::{Node, Place, Value};
 use super::raw::verdict;
-use crate::permission::{Origin, Rule, Ruleset, Verdict, permission_of};
+use crate::permission::{Origin, Rule, Ruleset, Verdict};
 
 /// Who wrote the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) fn rules(owner: Option<&Node>, author: Author, home: &AbsPath) -> Rul
             Value::Bool(false) => Verdict::Deny,
             _ => return None,
         };
-        Some(rule(permission_of(tool), "*", verdict, &node.place, author, home))
+        Some(rule(switched(tool), "*", verdict, &node.place, author, home))
     });
     let permissions = owner.get("permission").map(Node::entries).unwrap_or_default().iter().flat_map(|(name, node)| {
         let by_pattern = node.entries().iter().map(|(pattern, node)| (pattern.as_str(), node));
@@ -36,6 +36,15 @@ pub(super) fn rules(owner: Option<&Node>, author: Author, home: &AbsPath) -> Rul
         })
     });
     switches.chain(permissions).collect()
+}
+
+/// The permission that a switch of `tools` is a rule for. The ways to change files are one for opencode; that of patches is switched by itself, so that a
+/// model which prefers it can be made to edit.
+fn switched(tool: &str) -> &str {
+    match tool {
+        "write" | "edit" | "patch" => "edit",
+        other => other,
+    }
 }
 
 fn rule(permission: &str, pattern: &str, verdict: Verdict, place: &Place, author: Author, home: &AbsPath) -> Rule {

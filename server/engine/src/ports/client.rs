@@ -13,6 +13,11 @@ pub trait Client: Send + Sync {
     /// Resolves when the event is queued; waits where the client reads too slowly. Never fails: a client that is gone ends the session elsewhere.
     fn update(&self, session: SessionId, event: SessionEvent) -> BoxFuture<'_, ()>;
 
+    /// Whether anybody is there to be asked. Where not, asks are answered at once all the same (R16.2), and no tool is offered that only asks.
+    fn can_ask(&self) -> bool {
+        true
+    }
+
     /// Asks the user. Dropping the future withdraws the ask.
     fn ask(&self, session: SessionId, ask: Ask) -> BoxFuture<'_, AskOutcome>;
 }

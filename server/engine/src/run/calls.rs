@@ -17,6 +17,7 @@ use crate::history;
 use crate::ids::CallId;
 use crate::message::{Entry, ToolResult, ToolStatus, TurnEnd};
 use crate::ports::StoreError;
+use crate::registry::Offered;
 use crate::runner::{Call, CallOutcome, Runner, RunnerDeps};
 use crate::session::SessionTodos;
 
@@ -25,11 +26,11 @@ impl Run {
     pub(super) async fn run_calls(
         &self,
         agent: &Arc<Agent>,
-        model: &str,
+        offered: Offered,
         calls: &[Call],
     ) -> Result<Option<TurnEnd>, StoreError> {
         let cancel = self.cancel.child_token();
-        let runner = self.runner(Arc::clone(agent), model.to_owned(), cancel.clone());
+        let runner = self.runner(Arc::clone(agent), offered, cancel.clone());
         // Results are stored inside of these futures: whoever waits in the journal's queue must be polled for the queue to move.
         let mut running: FuturesUnordered<_> = calls.iter().map(|call| self.run_call(&runner, call)).collect();
         let mut left: BTreeMap<&CallId, &Call> = calls.iter().map(|call| (&call.id, call)).collect();
@@ -84,7 +85,7 @@ impl Run {
         Ok(None)
     }
 
-    fn runner(&self, agent: Arc<Agent>, model: String, cancel: CancellationToken) -> Runner {
+    fn runner(&self, agent: Arc<Agent>, offered: Offered, cancel: CancellationToken) -> Runner {
         let context = &self.context;
         let todos = SessionTodos {
             session: context.id.clone(),
@@ -94,6 +95,7 @@ impl Run {
         Runner::new(RunnerDeps {
             session: context.id.clone(),
             registry: Arc::clone(&context.registry),
+            offered,
             facts: Arc::clone(&context.facts),
             connection: context.connection(),
             ports: context.ports.clone(),
@@ -103,7 +105,6 @@ impl Run {
             seen: Arc::clone(&context.seen),
             repeats: Arc::clone(&self.repeats),
             instructions: Arc::clone(&context.instructions),
-            model,
             todos: Arc::new(todos),
             cancel,
         })

@@ -92,4 +92,12 @@ impl Todos for SessionTodos {
             Ok(())
         })
     }
+
+    fn list(&self) -> Vec<Todo> {
+        let todos = |entry: &Entry| match entry {
+            Entry::Todos { todos } => Some(todos.clone()),
+            _ => None,
+        };
+        self.journal.read(|entries| entries.iter().rev().find_map(todos)).unwrap_or_default()
+    }
 }

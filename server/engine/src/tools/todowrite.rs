@@ -59,11 +59,15 @@ impl Tool for TodoWrite {
     }
 
     async fn commit(&self, todos: Vec<Todo>, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
-        let text = serde_json::to_string_pretty(&todos).map_err(|error| ToolError::Tell(error.to_string()))?;
+        let text = shown(&todos)?;
         let metadata = json!({"todos": todos});
         ctx.todos.replace(todos).await?;
         Ok(ToolOutput { text, metadata, ..ToolOutput::default() })
     }
+}
+
+pub(super) fn shown(todos: &[Todo]) -> Result<String, ToolError> {
+    serde_json::to_string_pretty(todos).map_err(|error| ToolError::Tell(error.to_string()))
 }
 
 #[cfg(test)]
