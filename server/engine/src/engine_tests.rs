@@ -90,7 +90,9 @@ async fn a_turn_with_the_built_in_tools_reads_edits_asks_and_plans() {
 
     let reply = player.next_request().await;
     let names: Vec<&str> = reply.request.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["bash", "edit", "glob", "grep", "multiedit", "read", "todowrite", "write"]);
+    assert!(names.is_sorted(), "{names:?}");
+    assert!(["bash", "edit", "glob", "read", "todowrite"].iter().all(|name| names.contains(name)), "{names:?}");
+    assert!(!names.contains(&"todoread") && !names.contains(&"apply_patch"), "{names:?}");
     reply.call("1", "read", r#"{"filePath": "src/a.txt"}"#);
     reply.call("2", "todowrite", r#"{"todos": [{"content": "edit", "status": "in_progress", "priority": "high"}]}"#);
     reply.finish(Finish::ToolCalls);
