@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "a harness starts programs and makes folders")]
 
 pub mod acp_schema;
+pub mod choices;
 pub mod daemon;
 pub mod fake_editor;
 pub mod marked_runs;

@@ -24,6 +24,8 @@ mod language_servers;
 mod llmock;
 #[path = "all/neovim.rs"]
 mod neovim;
+#[path = "all/patch_oracle.rs"]
+mod patch_oracle;
 #[path = "all/permissions.rs"]
 mod permissions;
 #[path = "all/plain_lsp.rs"]

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use copydesk_engine::permission::shell::{Analysis, FileAccess, Place, SimpleCommand, Surroundings, analyse};
 use copydesk_engine::permission::{Origin, Rule, Verdict, decide, wildcard_match};
+use copydesk_tests::choices::{Choices, shrink};
 use copydesk_tests::marked_runs::{self, Executed, Ran};
-use copydesk_tests::shell_texts::choices::{Choices, shrink};
 use copydesk_tests::shell_texts::{Text, text_of};
 use copydesk_workspace::path::AbsPath;
 

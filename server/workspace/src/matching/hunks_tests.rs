@@ -189,6 +189,20 @@ fn r3_1_white_space_and_look_alikes_may_differ_and_stay() {
     check("  x\n", "@@\n-  x\n+    \n+\ty  ", "    \n\ty  \n");
 }
 
+/// A space that two texts share by chance is no part of the file that stays: a no-break space in new code breaks it.
+#[test]
+fn r3_1_no_look_alike_of_the_file_comes_into_another_text() {
+    let file = "say(\u{201c}well \u{2013} it\u{2019}s\u{a0}done\u{201d})\n";
+    let removed = "@@\n-say(\"well - it's done\")\n";
+    check_loose(file, &format!("{removed}+added 312 made"), "added 312 made\n");
+    check_loose(file, &format!("{removed}+call(a - b, \"c d\")"), "call(a - b, \"c d\")\n");
+    check_loose(
+        file,
+        &format!("{removed}+say(\"well - it's not done\")"),
+        "say(\u{201c}well \u{2013} it\u{2019}s\u{a0}not done\u{201d})\n",
+    );
+}
+
 #[test]
 fn r1_3_a_hunk_that_does_not_fit_names_the_difference() {
     check_error(

@@ -144,10 +144,14 @@ impl Writer<'_, '_> {
 }
 
 /// What makes `new` of `old`, done to `file`, which equals `old` but for white space and look-alikes and stands at byte `at`. Where the change cannot be
-/// told apart from such a difference, all of `file` is replaced.
+/// told apart from such a difference, or makes another text altogether, all of `file` is replaced: a space or a quote that two texts share by chance must not
+/// bring the file's look-alike of it into the new one.
 pub(super) fn within(old: &str, file: &str, new: &str, at: usize) -> Vec<TextEdit> {
     if old == new {
         return Vec::new();
+    }
+    if !shares_half(old, new) {
+        return vec![TextEdit { range: at..at + file.len(), text: new.to_owned() }];
     }
     let change = EditSet::between(&Rope::from_str(old), &Rope::from_str(new));
     let mapped = aligned(old, file).and_then(|places| {
@@ -158,6 +162,30 @@ pub(super) fn within(old: &str, file: &str, new: &str, at: usize) -> Vec<TextEdi
         edits.collect::<Option<Vec<_>>>()
     });
     mapped.unwrap_or_else(|| vec![TextEdit { range: at..at + file.len(), text: new.to_owned() }])
+}
+
+/// Whether half of the words and marks of both, taken together, are the same in the same order.
+fn shares_half(old: &str, new: &str) -> bool {
+    let (old, new) = (tokens(old), tokens(new));
+    let shared: usize = capture_diff_slices(Algorithm::Myers, &old, &new)
+        .iter()
+        .map(|op| if let DiffOp::Equal { len, .. } = op { *len } else { 0 })
+        .sum();
+    4 * shared >= old.len() + new.len()
+}
+
+/// Words, and each mark alone; no white space.
+fn tokens(text: &str) -> Vec<&str> {
+    let is_word = |char: char| char.is_alphanumeric() || char == '_';
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let end = if is_word(first) { rest.find(|char| !is_word(char)).unwrap_or(rest.len()) } else { first.len_utf8() };
+        let (token, behind) = rest.split_at(end);
+        tokens.push(token);
+        rest = behind.trim_start();
+    }
+    tokens
 }
 
 /// For each byte of `old` the same place in `file`; `None` inside of characters and of white space that differs.

@@ -1,0 +1,402 @@
+//! `apply_patch` beside codex's own program of that name, on patches that are made here. Where the two part, the kind of the patch says why, and so does
+//! this page. Needs the program (`cargo xtask tools`).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use copydesk_engine::message::{Finish, PromptPart};
+use copydesk_engine::ports::{ModelMessage, OptionKind};
+use copydesk_engine::registry::Registry;
+use copydesk_engine::testing::{FakeModel, World, config};
+use copydesk_tests::acp_schema::tools;
+use copydesk_tests::choices::Choices;
+use copydesk_workspace::disk::{Disk as _, DiskError};
+use copydesk_workspace::path::AbsPath;
+use serde_json::json;
+
+/// Patches of each kind.
+const EACH: u64 = 9;
+
+/// By relative path.
+type Tree = BTreeMap<String, String>;
+
+struct Case {
+    before: Tree,
+    /// Between `*** Begin Patch` and `*** End Patch`.
+    body: String,
+}
+
+/// What the two make of a patch. Both start from the same files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    Same,
+    /// Neither takes it. Ours leaves every file as it was; codex may have done a part by then.
+    NeitherTakesIt,
+    /// R3.2 and "nothing is overwritten": codex takes the first place, or writes over what is there.
+    OursRefuses,
+    /// What codex's reading is too narrow for, though only one thing can be meant.
+    CodexRefuses,
+    /// Both take it, and the files differ in the way of [`Kind::is_known_difference`].
+    Differs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Hunks with one to three lines around them, each at a place of its own.
+    Plain,
+    /// Lines that stand twice, told apart by an anchor.
+    Anchored,
+    AtEnd,
+    CarriageReturns,
+    /// Adds, deletes and changes in one patch.
+    ManyFiles,
+    Moved,
+    /// White space at the end of lines that the patch does not repeat.
+    TrailingSpace,
+    /// Typographic dashes and quotes in the file, ASCII in the patch.
+    LookAlikes,
+    DeletedAndAdded,
+    StaleLine,
+    MissingFile,
+    /// R1.2: ours leaves out the last line break where the file does; codex adds one.
+    NoFinalLineBreak,
+    /// R3.1: both find lines that are indented otherwise; ours gives new lines the indentation of the file, codex that of the patch.
+    Indentation,
+    /// C21: lines to add below an anchor: ours puts them there, codex at the end of the file.
+    BelowAnchor,
+    /// Ours takes hunks in any order where each has one place.
+    OutOfOrder,
+    /// A move that changes nothing else.
+    MovedOnly,
+    /// R3.2: the lines stand twice, and nothing says which are meant.
+    Ambiguous,
+    /// C21: lines to add, and no place: codex puts them at the end of the file.
+    NoPlace,
+    /// R3.4: a patch that changes nothing is no success.
+    NoChange,
+    /// C22.
+    AddedOver,
+    MovedOver,
+}
+
+const KINDS: &[(Kind, Relation)] = &[
+    (Kind::Plain, Relation::Same),
+    (Kind::Anchored, Relation::Same),
+    (Kind::AtEnd, Relation::Same),
+    (Kind::CarriageReturns, Relation::Same),
+    (Kind::ManyFiles, Relation::Same),
+    (Kind::Moved, Relation::Same),
+    (Kind::TrailingSpace, Relation::Same),
+    (Kind::LookAlikes, Relation::Same),
+    (Kind::DeletedAndAdded, Relation::Same),
+    (Kind::StaleLine, Relation::NeitherTakesIt),
+    (Kind::MissingFile, Relation::NeitherTakesIt),
+    (Kind::NoFinalLineBreak, Relation::Differs),
+    (Kind::Indentation, Relation::Differs),
+    (Kind::BelowAnchor, Relation::Differs),
+    (Kind::OutOfOrder, Relation::CodexRefuses),
+    (Kind::MovedOnly, Relation::CodexRefuses),
+    (Kind::Ambiguous, Relation::OursRefuses),
+    (Kind::NoPlace, Relation::OursRefuses),
+    (Kind::NoChange, Relation::OursRefuses),
+    (Kind::AddedOver, Relation::OursRefuses),
+    (Kind::MovedOver, Relation::OursRefuses),
+];
+
+#[tokio::test]
+async fn c21_c22_c23_patches_do_what_codex_does_with_them_or_what_is_safer() {
+    let codex = codex();
+    let mut wrong = String::new();
+    for (kind, relation) in KINDS {
+        for seed in 0..EACH {
+            let case = kind.make(&mut Choices::from_seed(seed * 1000 + *kind as u64));
+            let text = format!("*** Begin Patch\n{}*** End Patch\n", case.body);
+            let (theirs, is_taken_there) = beside(&codex, &case.before, &text).await;
+            let (ours, answer) = ours(&case.before, &text).await;
+            let found = match (&answer, is_taken_there) {
+                (Ok(_), true) if ours == theirs => Relation::Same,
+                (Ok(_), true) => Relation::Differs,
+                (Ok(_), false) => Relation::CodexRefuses,
+                (Err(_), true) => Relation::OursRefuses,
+                (Err(_), false) => Relation::NeitherTakesIt,
+            };
+            let is_whole = answer.is_ok() || ours == case.before;
+            let is_known = found != Relation::Differs || kind.is_known_difference(&ours, &theirs);
+            if found != *relation || !is_whole || !is_known {
+                let before = &case.before;
+                let _ = writeln!(
+                    wrong,
+                    "{kind:?} {seed}: {found:?}\n{text}before {before:?}\nours {ours:?}\ncodex {theirs:?}\n{answer:?}\n"
+                );
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+impl Kind {
+    fn make(self, choices: &mut Choices) -> Case {
+        let lines = lines(choices, "f");
+        let at = 4 + choices.below(lines.len() as u32 - 8) as usize;
+        let around = 1 + choices.below(3) as usize;
+        let one = |text: String, body: String| Case { before: [("src/f".to_owned(), text)].into(), body };
+        let updated = |hunks: &str| format!("*** Update File: src/f\n{hunks}");
+        match self {
+            Self::Plain => {
+                let (first, second) = (1 + choices.below(3) as usize, lines.len() - 3);
+                let hunks = hunk(choices, &lines, first, 1, "") + &hunk(choices, &lines, second, around.min(2), "");
+                one(text(&lines), updated(&hunks))
+            }
+            Self::Anchored => {
+                let mut lines = lines;
+                let block = ["    begin {", "        step", "    }"].map(str::to_owned);
+                for at in [lines.len() - 2, at.min(lines.len() - 4)] {
+                    lines.splice(at..at, block.clone());
+                }
+                let (first, last) = (at.min(lines.len() - 10), lines.len() - 5);
+                let anchor = if choices.rarely(2) { first - 1 } else { last - 1 };
+                let hunk =
+                    format!("@@ {}\n     begin {{\n-        step\n+        leap {anchor}\n     }}\n", lines[anchor]);
+                one(text(&lines), updated(&hunk))
+            }
+            Self::AtEnd => {
+                let hunk = hunk(choices, &lines, lines.len() - 1, around, "");
+                one(text(&lines), updated(&format!("{hunk}*** End of File\n")))
+            }
+            Self::CarriageReturns => {
+                one(text(&lines).replace('\n', "\r\n"), updated(&hunk(choices, &lines, at, around, "")))
+            }
+            Self::ManyFiles => {
+                let other = self::lines(choices, "g");
+                let added = self::lines(choices, "n");
+                let mut body = updated(&hunk(choices, &lines, at, around, ""));
+                let _ = write!(body, "*** Add File: new/deep/n\n{}", behind('+', &added));
+                body.push_str("*** Delete File: g\n");
+                let before = [("src/f", &lines), ("g", &other), ("h", &other)];
+                let hunk = hunk(choices, &other, 5, around, "");
+                let _ = write!(body, "*** Update File: h\n{hunk}");
+                Case { before: before.map(|(name, lines)| (name.to_owned(), text(lines))).into(), body }
+            }
+            Self::Moved => {
+                let hunk = hunk(choices, &lines, at, around, "");
+                one(text(&lines), updated(&format!("*** Move to: there/{}\n{hunk}", choices.below(9))))
+            }
+            Self::TrailingSpace => {
+                let spaced: Vec<String> =
+                    lines.iter().map(|line| format!("{line}{}", choices.one_of(&["", " ", "\t"]))).collect();
+                // What stays is written anew by codex, as the patch has it: only what goes may differ.
+                let hunk = format!("@@\n-{}\n+{}\n", lines[at], new_line(choices));
+                one(text(&spaced), updated(&hunk))
+            }
+            Self::LookAlikes => {
+                let mut lines = lines;
+                lines[at] = "    say(\u{201c}well \u{2013} it\u{2019}s\u{a0}done\u{201d})".to_owned();
+                let hunk =
+                    format!("@@\n {}\n-    say(\"well - it's done\")\n+    {}\n", lines[at - 1], new_line(choices));
+                one(text(&lines), updated(&hunk))
+            }
+            Self::DeletedAndAdded => {
+                let added = self::lines(choices, "n");
+                let body = format!("*** Delete File: src/f\n*** Add File: src/f\n{}", behind('+', &added));
+                one(text(&lines), body)
+            }
+            Self::StaleLine => {
+                let stale = hunk(choices, &lines, at, around, "was otherwise ");
+                let body = format!("*** Add File: new\n+one\n{}", updated(&stale));
+                one(text(&lines), body)
+            }
+            Self::MissingFile => {
+                let body = choices.one_of(&["*** Delete File: gone\n", "*** Update File: gone\n@@\n-a\n+b\n"]);
+                one(text(&lines), updated(&hunk(choices, &lines, at, around, "")) + body)
+            }
+            Self::NoFinalLineBreak => {
+                let mut text = text(&lines);
+                text.pop();
+                let at = choices.one_of(&[at, lines.len() - 1]);
+                one(text, updated(&hunk(choices, &lines, at, around, "")))
+            }
+            Self::Indentation => {
+                let deeper: Vec<String> = lines.iter().map(|line| format!("        {line}")).collect();
+                let at = (at..lines.len()).find(|at| !lines[*at].is_empty()).unwrap_or(0);
+                let indent = &lines[at][..lines[at].len() - lines[at].trim_start().len()];
+                one(text(&deeper), updated(&format!("@@\n-{}\n+{indent}added {at} made\n", lines[at])))
+            }
+            Self::BelowAnchor => {
+                let anchor = lines[at..].iter().find(|line| !line.is_empty()).map_or("", String::as_str);
+                one(text(&lines), updated(&format!("@@ {anchor}\n+{}\n", new_line(choices))))
+            }
+            Self::OutOfOrder => {
+                let hunks = hunk(choices, &lines, lines.len() - 2, 1, "") + &hunk(choices, &lines, 2, 1, "");
+                one(text(&lines), updated(&hunks))
+            }
+            Self::MovedOnly => one(text(&lines), updated("*** Move to: there/f\n")),
+            Self::Ambiguous => {
+                let mut lines = lines;
+                let twice = lines[at].clone();
+                lines.insert(at - 3, twice.clone());
+                one(text(&lines), updated(&format!("@@\n-{twice}\n+{}\n", new_line(choices))))
+            }
+            Self::NoPlace => one(text(&lines), updated(&format!("@@\n+{}\n", new_line(choices)))),
+            Self::NoChange => one(text(&lines), updated(&format!("@@\n {}\n {}\n", lines[at], lines[at + 1]))),
+            Self::AddedOver => one(text(&lines), format!("*** Add File: src/f\n+{}\n", new_line(choices))),
+            Self::MovedOver => {
+                let mut case =
+                    one(text(&lines), updated(&format!("*** Move to: g\n{}", hunk(choices, &lines, at, around, ""))));
+                case.before.insert("g".to_owned(), "precious\n".to_owned());
+                case
+            }
+        }
+    }
+
+    fn is_known_difference(self, ours: &Tree, theirs: &Tree) -> bool {
+        let (Some(ours), Some(theirs)) = (ours.get("src/f"), theirs.get("src/f")) else { return false };
+        let sorted = |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        match self {
+            Self::NoFinalLineBreak => !ours.ends_with('\n') && *theirs == format!("{ours}\n"),
+            Self::Indentation => {
+                ours.lines().map(str::trim_start).eq(theirs.lines().map(str::trim_start))
+                    && ours.lines().all(|line| line.is_empty() || line.starts_with("        "))
+            }
+            Self::BelowAnchor => {
+                sorted(ours) == sorted(theirs) && theirs.ends_with("made\n") && !ours.ends_with("made\n")
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Ten to forty of them, no two alike but for blank ones.
+fn lines(choices: &mut Choices, name: &str) -> Vec<String> {
+    let count = 10 + choices.below(31);
+    let line = |number| {
+        let indent = choices.one_of(&["", "    ", "        ", "\t"]);
+        match choices.below(5) {
+            0 if number > 0 && number + 1 < count => String::new(),
+            1 => format!("{indent}call_{name}{number}(\"{number}, ü\"); // {{"),
+            _ => format!("{indent}let {name}{number} = {};", number * 7),
+        }
+    };
+    (0..count).map(line).collect()
+}
+
+fn new_line(choices: &mut Choices) -> String {
+    format!("{}added {} made", choices.one_of(&["", "    ", "\t"]), choices.below(1000))
+}
+
+/// Takes the line `at` out and puts none to two others in its place, with `around` lines before and behind. `drift` stands before the text of what goes.
+fn hunk(choices: &mut Choices, lines: &[String], at: usize, around: usize, drift: &str) -> String {
+    // A blank line says nothing of its place.
+    let at = (at..lines.len()).chain((0..at).rev()).find(|at| !lines[*at].is_empty()).unwrap_or(at);
+    let (from, to) = (at.saturating_sub(around), (at + 1 + around).min(lines.len()));
+    let added: Vec<String> = (0..choices.below(3)).map(|_| new_line(choices)).collect();
+    let context = |lines: &[String]| behind(' ', lines);
+    format!(
+        "@@\n{}-{drift}{}\n{}{}",
+        context(&lines[from..at]),
+        lines[at],
+        behind('+', &added),
+        context(&lines[at + 1..to])
+    )
+}
+
+fn behind(mark: char, lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{mark}{line}\n")).collect()
+}
+
+fn text(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn codex() -> PathBuf {
+    let packages = tools().join("codex/node_modules/@openai");
+    let platform = std::fs::read_dir(&packages).unwrap().filter_map(|entry| {
+        let vendor = entry.unwrap().path().join("vendor");
+        let target = std::fs::read_dir(vendor).ok()?.next()?.unwrap();
+        Some(target.path().join("bin/codex"))
+    });
+    platform.into_iter().find(|program| program.exists()).expect("codex is installed: `cargo xtask tools`")
+}
+
+/// Whether it is taken, and the files afterwards.
+async fn beside(codex: &Path, before: &Tree, patch: &str) -> (Tree, bool) {
+    let temp = tempfile::tempdir().unwrap();
+    let (program, work) = (temp.path().join("apply_patch"), temp.path().join("work"));
+    std::os::unix::fs::symlink(codex, &program).unwrap();
+    std::fs::create_dir(&work).unwrap();
+    for (name, text) in before {
+        let path = work.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let mut command = tokio::process::Command::new(program);
+    command.arg(patch).current_dir(&work).env_clear().env("HOME", temp.path()).stdin(Stdio::null());
+    let output = command.output().await.unwrap();
+    (read_tree(&work), output.status.success())
+}
+
+fn read_tree(root: &Path) -> Tree {
+    let (mut tree, mut folders) = (Tree::new(), vec![root.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                tree.insert(name, std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    tree
+}
+
+/// The files afterwards, and what the model is told.
+async fn ours(before: &Tree, patch: &str) -> (Tree, Result<String, String>) {
+    let (model, mut player) = FakeModel::new();
+    let world = World::new(model);
+    world.client.answer_all(OptionKind::AllowOnce);
+    for (name, text) in before {
+        world.disk.put(&world.folder().join(name), text.as_bytes());
+    }
+    let mut config = config();
+    for model in &mut config.models {
+        model.sent_as.model = "gpt-5".to_owned();
+    }
+    let engine = world.engine(Registry::builtin());
+    let session = world.session(&engine, config).await.unwrap();
+    let turn = session.prompt(vec![PromptPart::Text { text: "go".to_owned() }]).unwrap();
+    let asked = player.next_request().await;
+    asked.call("c1", "apply_patch", &json!({ "patchText": patch }).to_string());
+    asked.finish(Finish::ToolCalls);
+    let told = player.next_request().await;
+    let Some(ModelMessage::Results(results)) = told.request.messages.last() else { panic!("{:?}", told.request) };
+    let text = results[0].text.clone();
+    let answer = if results[0].is_error { Err(text) } else { Ok(text) };
+    told.text("done");
+    told.finish(Finish::Stop);
+    turn.await;
+    let mut names: Vec<String> = before.keys().cloned().collect();
+    names.extend(patch.lines().filter_map(|line| {
+        let name = line.strip_prefix("*** Add File: ").or_else(|| line.strip_prefix("*** Move to: "))?;
+        Some(name.to_owned())
+    }));
+    let mut tree = Tree::new();
+    for name in names {
+        match read(&world, &world.folder().join(&name)) {
+            Ok(bytes) => drop(tree.insert(name, String::from_utf8(bytes).unwrap())),
+            Err(DiskError::NotFound(_)) => {}
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+    (tree, answer)
+}
+
+fn read(world: &World, path: &AbsPath) -> Result<Vec<u8>, DiskError> {
+    world.disk.read(path)
+}
