@@ -53,8 +53,6 @@ enum Kind {
     /// Adds, deletes and changes in one patch.
     ManyFiles,
     Moved,
-    /// White space at the end of lines that the patch does not repeat.
-    TrailingSpace,
     /// Typographic dashes and quotes in the file, ASCII in the patch.
     LookAlikes,
     DeletedAndAdded,
@@ -62,6 +60,8 @@ enum Kind {
     MissingFile,
     /// R1.2: ours leaves out the last line break where the file does; codex adds one.
     NoFinalLineBreak,
+    /// R3.1: white space at the end of lines that the patch does not repeat: ours keeps the file's on a changed line, codex drops it.
+    TrailingSpace,
     /// R3.1: both find lines that are indented otherwise; ours gives new lines the indentation of the file, codex that of the patch.
     Indentation,
     /// C21: lines to add below an anchor: ours puts them there, codex at the end of the file.
@@ -88,12 +88,12 @@ const KINDS: &[(Kind, Relation)] = &[
     (Kind::CarriageReturns, Relation::Same),
     (Kind::ManyFiles, Relation::Same),
     (Kind::Moved, Relation::Same),
-    (Kind::TrailingSpace, Relation::Same),
     (Kind::LookAlikes, Relation::Same),
     (Kind::DeletedAndAdded, Relation::Same),
     (Kind::StaleLine, Relation::NeitherTakesIt),
     (Kind::MissingFile, Relation::NeitherTakesIt),
     (Kind::NoFinalLineBreak, Relation::Differs),
+    (Kind::TrailingSpace, Relation::Differs),
     (Kind::Indentation, Relation::Differs),
     (Kind::BelowAnchor, Relation::Differs),
     (Kind::OutOfOrder, Relation::CodexRefuses),
@@ -151,14 +151,12 @@ impl Kind {
             }
             Self::Anchored => {
                 let mut lines = lines;
-                let block = ["    begin {", "        step", "    }"].map(str::to_owned);
-                for at in [lines.len() - 2, at.min(lines.len() - 4)] {
-                    lines.splice(at..at, block.clone());
+                for (head, at) in [("fn two()", lines.len() - 2), ("fn one()", at)] {
+                    let block = [head, "    begin {", "        step", "    }"].map(str::to_owned);
+                    lines.splice(at..at, block);
                 }
-                let (first, last) = (at.min(lines.len() - 10), lines.len() - 5);
-                let anchor = if choices.rarely(2) { first - 1 } else { last - 1 };
-                let hunk =
-                    format!("@@ {}\n     begin {{\n-        step\n+        leap {anchor}\n     }}\n", lines[anchor]);
+                let head = choices.one_of(&["fn one()", "fn two()"]);
+                let hunk = format!("@@ {head}\n     begin {{\n-        step\n+        leap {at}\n     }}\n");
                 one(text(&lines), updated(&hunk))
             }
             Self::AtEnd => {
@@ -185,9 +183,9 @@ impl Kind {
             }
             Self::TrailingSpace => {
                 let spaced: Vec<String> =
-                    lines.iter().map(|line| format!("{line}{}", choices.one_of(&["", " ", "\t"]))).collect();
-                // What stays is written anew by codex, as the patch has it: only what goes may differ.
-                let hunk = format!("@@\n-{}\n+{}\n", lines[at], new_line(choices));
+                    lines.iter().map(|line| format!("{line}{}", choices.one_of(&["  ", " ", "\t"]))).collect();
+                let line = filled(&lines, at);
+                let hunk = format!("@@\n-{line}\n+{}\n", new_line(choices));
                 one(text(&spaced), updated(&hunk))
             }
             Self::LookAlikes => {
@@ -219,13 +217,13 @@ impl Kind {
             }
             Self::Indentation => {
                 let deeper: Vec<String> = lines.iter().map(|line| format!("        {line}")).collect();
-                let at = (at..lines.len()).find(|at| !lines[*at].is_empty()).unwrap_or(0);
-                let indent = &lines[at][..lines[at].len() - lines[at].trim_start().len()];
-                one(text(&deeper), updated(&format!("@@\n-{}\n+{indent}added {at} made\n", lines[at])))
+                let line = filled(&lines, at);
+                let indent = &line[..line.len() - line.trim_start().len()];
+                one(text(&deeper), updated(&format!("@@\n-{line}\n+{indent}added {at} made\n")))
             }
             Self::BelowAnchor => {
-                let anchor = lines[at..].iter().find(|line| !line.is_empty()).map_or("", String::as_str);
-                one(text(&lines), updated(&format!("@@ {anchor}\n+{}\n", new_line(choices))))
+                let hunk = format!("@@ {}\n+{}\n", filled(&lines, at), new_line(choices));
+                one(text(&lines), updated(&hunk))
             }
             Self::OutOfOrder => {
                 let hunks = hunk(choices, &lines, lines.len() - 2, 1, "") + &hunk(choices, &lines, 2, 1, "");
@@ -234,7 +232,7 @@ impl Kind {
             Self::MovedOnly => one(text(&lines), updated("*** Move to: there/f\n")),
             Self::Ambiguous => {
                 let mut lines = lines;
-                let twice = lines[at].clone();
+                let twice = filled(&lines, at).to_owned();
                 lines.insert(at - 3, twice.clone());
                 one(text(&lines), updated(&format!("@@\n-{twice}\n+{}\n", new_line(choices))))
             }
@@ -259,6 +257,10 @@ impl Kind {
         };
         match self {
             Self::NoFinalLineBreak => !ours.ends_with('\n') && *theirs == format!("{ours}\n"),
+            Self::TrailingSpace => {
+                ours.lines().map(str::trim_end).eq(theirs.lines().map(str::trim_end))
+                    && ours.lines().all(|line| line.ends_with([' ', '\t']))
+            }
             Self::Indentation => {
                 ours.lines().map(str::trim_start).eq(theirs.lines().map(str::trim_start))
                     && ours.lines().all(|line| line.is_empty() || line.starts_with("        "))
@@ -283,6 +285,11 @@ fn lines(choices: &mut Choices, name: &str) -> Vec<String> {
         }
     };
     (0..count).map(line).collect()
+}
+
+/// The first at or behind `at` that is not blank; the last line is none.
+fn filled(lines: &[String], at: usize) -> &str {
+    lines[at..].iter().find(|line| !line.is_empty()).expect("the last line is not blank")
 }
 
 fn new_line(choices: &mut Choices) -> String {
