@@ -6,13 +6,13 @@
 use eventsource_stream::{EventStream, EventStreamError};
 use futures::stream::{self, Stream, StreamExt};
 
-/// An event without a line end for so long is no event: 64 MiB.
-const MAX_LINE: usize = 64 << 20;
+/// What has not ended after so many bytes is no event: 64 MiB.
+const MAX_EVENT: usize = 64 << 20;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SseError<E> {
     Transport(E),
-    /// A line passed `MAX_LINE`.
+    /// A line or an event passed `MAX_EVENT`.
     TooLong,
 }
 
@@ -22,7 +22,15 @@ where
     S: Stream<Item = Result<B, E>>,
     B: AsRef<[u8]>,
 {
-    EventStream::new(whole_lines(bytes)).map(|event| match event {
+    bounded_data(bytes, MAX_EVENT)
+}
+
+fn bounded_data<S, B, E>(bytes: S, limit: usize) -> impl Stream<Item = Result<String, SseError<E>>>
+where
+    S: Stream<Item = Result<B, E>>,
+    B: AsRef<[u8]>,
+{
+    EventStream::new(whole_lines(bytes, limit)).map(|event| match event {
         Ok(event) => Ok(event.data),
         Err(EventStreamError::Transport(error)) => Err(error),
         // Lines are valid UTF-8 here, and the grammar takes any line.
@@ -31,12 +39,12 @@ where
 }
 
 /// Whole lines ended by LF, without byte order mark; after the last byte a blank line, so that an unfinished event is still told.
-fn whole_lines<S, B, E>(bytes: S) -> impl Stream<Item = Result<String, SseError<E>>>
+fn whole_lines<S, B, E>(bytes: S, limit: usize) -> impl Stream<Item = Result<String, SseError<E>>>
 where
     S: Stream<Item = Result<B, E>>,
     B: AsRef<[u8]>,
 {
-    let mut lines = Lines::default();
+    let mut lines = Lines { limit, ..Lines::default() };
     bytes.map(Some).chain(stream::once(std::future::ready(None))).map(move |piece| match piece {
         Some(Ok(piece)) => lines.push(piece.as_ref()),
         Some(Err(error)) => Err(SseError::Transport(error)),
@@ -46,6 +54,10 @@ where
 
 #[derive(Default)]
 struct Lines {
+    /// Bytes that a line, and the lines of an event together, may have.
+    limit: usize,
+    /// Of the event that has not ended yet: bytes of its lines that have. Comments are no part of it.
+    event: usize,
     /// The line that has not ended yet.
     open: Vec<u8>,
     after_cr: bool,
@@ -54,14 +66,25 @@ struct Lines {
 
 impl Lines {
     fn push<E>(&mut self, piece: &[u8]) -> Result<String, SseError<E>> {
+        // Of the line that has not ended, and behind the last that has.
+        let mut start = 0;
         let mut end = 0;
         for &byte in piece {
             match byte {
                 b'\n' if self.after_cr => self.after_cr = false,
                 b'\n' | b'\r' => {
                     self.after_cr = byte == b'\r';
+                    match &self.open[start..] {
+                        [] => self.event = 0,
+                        [b':', ..] => {}
+                        line => self.event += line.len(),
+                    }
+                    if self.event > self.limit {
+                        return Err(SseError::TooLong);
+                    }
                     self.open.push(b'\n');
                     end = self.open.len();
+                    start = end;
                 }
                 _ => {
                     self.after_cr = false;
@@ -69,7 +92,7 @@ impl Lines {
                 }
             }
         }
-        if self.open.len() - end > MAX_LINE {
+        if self.open.len() - end > self.limit {
             return Err(SseError::TooLong);
         }
         let rest = self.open.split_off(end);
@@ -114,6 +137,28 @@ mod tests {
         assert_eq!(read(body.iter().map(|byte| vec![*byte])), expected, "a byte a piece");
         for at in 0..body.len() {
             assert_eq!(read([body[..at].to_vec(), body[at..].to_vec()]), expected, "split at {at}");
+        }
+    }
+
+    #[test]
+    fn r21_1_an_event_without_an_end_is_an_error_however_it_comes() {
+        let bounded = |body: &str, size: usize| {
+            let pieces: Vec<Result<Vec<u8>, ()>> =
+                body.as_bytes().chunks(size).map(|piece| Ok(piece.to_vec())).collect();
+            let events: Vec<_> = bounded_data(stream::iter(pieces), 1000).collect().now_or_never().unwrap();
+            events.into_iter().find_map(Result::err)
+        };
+        for line in ["data: aaaa\n", "data: aaaa\r\n", "data\n", "id: 1\n", "x\n"] {
+            for size in [1, 7, 1 << 20] {
+                let events = format!("{}\n", line.repeat(20)).repeat(50);
+                assert_eq!(bounded(&events, size), None, "{line:?}: many events");
+                assert_eq!(bounded(&line.repeat(1001), size), Some(SseError::TooLong), "{line:?}: one event");
+                let comments = format!("{line}{}\n", ": ping\n".repeat(1001));
+                assert_eq!(bounded(&comments, size), None, "{line:?}: comments are no part of it");
+            }
+        }
+        for start in ["data: ", ": "] {
+            assert_eq!(bounded(&format!("{start}{}", "a".repeat(1001)), 7), Some(SseError::TooLong), "{start:?}");
         }
     }
 
