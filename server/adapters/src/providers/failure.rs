@@ -57,7 +57,8 @@ fn classify(
     let model = &request.model.model;
     let retry_after = refusal.retry_after;
     let coded = body.codes.iter().find_map(|code| by_code(code));
-    let (kind, text) = match coded.or_else(|| status.map(by_status)).unwrap_or(Meaning::Broken) {
+    let refused = || body.codes.iter().any(|code| refuses(code)).then_some(Meaning::Refused);
+    let (kind, text) = match coded.or_else(|| status.map(by_status)).or_else(refused).unwrap_or(Meaning::Broken) {
         Meaning::Auth => (
             ModelErrorKind::Auth,
             if request.provider.key.is_some() {
@@ -137,7 +138,13 @@ fn by_code(code: &str) -> Option<Meaning> {
         | "exceed_context_size_error"
         | "model_context_window_exceeded"
         | "request_too_large" => Meaning::Overflow,
-        "invalid_api_key" | "authentication_error" | "invalid_authentication" | "permission_error" => Meaning::Auth,
+        "invalid_api_key"
+        | "authentication_error"
+        | "invalid_authentication"
+        | "permission_error"
+        | "insufficient_permissions"
+        | "account_deactivated"
+        | "invalid_organization" => Meaning::Auth,
         "insufficient_quota"
         | "billing_hard_limit_reached"
         | "billing_not_active"
@@ -152,9 +159,31 @@ fn by_code(code: &str) -> Option<Meaning> {
         | "internal_server_error"
         | "api_error"
         | "service_unavailable"
-        | "engine_overloaded" => Meaning::Overloaded,
+        | "engine_overloaded"
+        | "unavailable_error" => Meaning::Overloaded,
         _ => return None,
     })
+}
+
+/// Codes and types that say less than a status does, OpenAI's of every kind of refusal: they count where there is none.
+fn refuses(code: &str) -> bool {
+    matches!(
+        code,
+        "invalid_request_error"
+            | "invalid_request"
+            | "invalid_prompt"
+            | "invalid_value"
+            | "invalid_type"
+            | "invalid_argument"
+            | "unknown_parameter"
+            | "unsupported_parameter"
+            | "unsupported_value"
+            | "missing_required_parameter"
+            | "unsupported_country_region_territory"
+            | "not_supported_error"
+            | "content_filter"
+            | "content_policy_violation"
+    )
 }
 
 fn by_status(status: u16) -> Meaning {

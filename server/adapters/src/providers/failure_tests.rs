@@ -127,3 +127,46 @@ fn retry_after_in_every_form() {
     check(&[("retry-after", "soon")], None);
     check(&[("retry-after", "-3")], None);
 }
+
+#[test]
+fn r10_3_what_is_final_is_final_inside_of_a_stream_too() {
+    let told = |code: &str| {
+        let object = serde_json::json!({"error": {"type": code, "message": "m"}});
+        told(&request(), "http://localhost:1/v1", &provider_error(&object).unwrap()).kind
+    };
+    for (kind, codes) in [
+        (
+            ModelErrorKind::Invalid,
+            &[
+                "invalid_request_error",
+                "invalid_prompt",
+                "unsupported_value",
+                "unsupported_parameter",
+                "not_supported_error",
+                "content_policy_violation",
+                "billing_error",
+                "insufficient_quota",
+                "not_found_error",
+                "model_not_found",
+            ][..],
+        ),
+        (ModelErrorKind::Auth, &["authentication_error", "permission_error", "invalid_api_key", "account_deactivated"]),
+        (ModelErrorKind::ContextOverflow, &["request_too_large", "context_length_exceeded"]),
+    ] {
+        for code in codes {
+            assert_eq!(told(code), kind, "{code}");
+        }
+    }
+    for code in ["api_error", "overloaded_error", "server_error", "unavailable_error", "news"] {
+        let error = ModelError { kind: told(code), message: String::new() };
+        assert!(error.retry(), "{code}");
+    }
+}
+
+#[test]
+fn r10_3_a_status_says_more_than_the_word_for_every_refusal() {
+    let body = r#"{"error":{"message":"m","type":"invalid_request_error","code":null}}"#;
+    check(401, body, ModelErrorKind::Auth);
+    check(429, body, RATE_LIMITED);
+    check(400, body, ModelErrorKind::Invalid);
+}
