@@ -109,7 +109,7 @@ fn max_tokens(request: &ModelRequest, options: &Map<String, Value>) -> u64 {
     let answer = limit.map_or_else(|| usual_max_tokens(&request.model.model), |limit| limit.min(MAX_TOKENS));
     let budget = options.get("thinking").and_then(|thinking| thinking.get("budget_tokens")).and_then(Value::as_u64);
     match budget.filter(|_| thinks(options)) {
-        Some(budget) => (answer + budget).min(limit.unwrap_or(u64::MAX)).max(budget + 1),
+        Some(budget) => answer.saturating_add(budget).min(limit.unwrap_or(u64::MAX)).max(budget.saturating_add(1)),
         None => answer,
     }
 }
@@ -186,15 +186,15 @@ fn assistant(block: &AssistantBlock, unsigned: bool) -> Option<Value> {
             "name": names::function_name(name),
             "input": names::input(input),
         })),
-        AssistantBlock::Reasoning { text, signature: Some(signature) } => {
-            Some(match signature.strip_prefix(REDACTED) {
+        AssistantBlock::Reasoning { text, signature } => match signature.as_deref() {
+            // Of nothing, as some servers send them: refused, and it says nothing.
+            Some(REDACTED) if text.is_empty() => None,
+            Some(REDACTED) | None => unsigned.then(|| json!({"type": "thinking", "thinking": text, "signature": ""})),
+            Some(signature) => Some(match signature.strip_prefix(REDACTED) {
                 Some(data) => json!({"type": "redacted_thinking", "data": data}),
                 None => json!({"type": "thinking", "thinking": text, "signature": signature}),
-            })
-        }
-        AssistantBlock::Reasoning { text, signature: None } => {
-            unsigned.then(|| json!({"type": "thinking", "thinking": text, "signature": ""}))
-        }
+            }),
+        },
     }
 }
 

@@ -369,3 +369,33 @@ fn an_image_is_a_block_and_carries_the_mark_where_it_is_the_last() {
         ])
     );
 }
+
+#[test]
+fn r2_1_redacted_thoughts_of_nothing_are_not_sent_back() {
+    for (interleaved, kept) in
+        [(false, json!([])), (true, json!([{"type": "thinking", "thinking": "Hm.", "signature": ""}]))]
+    {
+        let blocks = vec![
+            thought("", Some("redacted:")),
+            thought("Hm.", Some("redacted:")),
+            AssistantBlock::Text("a".to_owned()),
+        ];
+        let mut request =
+            request("anthropic/claude-sonnet-4-5", vec![user("b"), ModelMessage::Assistant(blocks), user("c")]);
+        request.settings.options.insert(INTERLEAVED.to_owned(), json!(interleaved));
+        let mut expected = kept.as_array().unwrap().clone();
+        expected.push(json!({"type": "text", "text": "a"}));
+        assert_eq!(body(&request)["messages"][1]["content"], Value::Array(expected));
+    }
+    // Alone they are no message.
+    let alone = ModelMessage::Assistant(vec![thought("", Some("redacted:"))]);
+    let body = body(&request("anthropic/claude-sonnet-4-5", vec![user("b"), alone, user("c")]));
+    assert_eq!(body["messages"].as_array().unwrap().len(), 1, "{body}");
+}
+
+#[test]
+fn r22_7_a_budget_without_bounds_does_not_overflow() {
+    let mut request = request("anthropic/claude-sonnet-4-5", vec![user("b")]);
+    request.settings.options.insert("thinking".to_owned(), json!({"type": "enabled", "budget_tokens": u64::MAX}));
+    assert_eq!(body(&request)["max_tokens"], json!(u64::MAX));
+}
