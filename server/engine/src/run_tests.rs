@@ -1,5 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -455,4 +456,23 @@ fn kind(entry: &Entry) -> &'static str {
         Entry::Todos { .. } => "todos",
         Entry::Titled { .. } => "titled",
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn r14_2_a_call_keeps_the_id_under_which_its_own_progress_was_told() {
+    let (world, session, mut model) = open().await;
+    let end = prompt(&session, "go");
+    let reply = model.next_request().await;
+    reply.progress(0, "echo", r#"{"text":"first"#).progress(1, "echo", r#"{"text":"second"#);
+    reply.call_of(1, "b", "echo", r#"{"text":"second"}"#).call_of(0, "a", "echo", r#"{"text":"first"}"#);
+    reply.finish(Finish::ToolCalls);
+    model.next_request().await.finish(Finish::Stop);
+    assert_eq!(end.await, TurnEnd::Done);
+    let mut inputs = BTreeMap::<_, BTreeSet<String>>::new();
+    for event in world.client.events() {
+        let (SessionEvent::ToolCall(view) | SessionEvent::ToolCallUpdate(view)) = event else { continue };
+        inputs.entry(view.call).or_default().insert(view.input["text"].as_str().unwrap().to_owned());
+    }
+    let told: Vec<_> = inputs.into_values().collect();
+    assert_eq!(told, ["first", "second"].map(|text| BTreeSet::from([text.to_owned()])), "each call has one input");
 }

@@ -82,7 +82,12 @@ fn progress(slot: usize, name: &str, arguments: &str) -> Result<ModelEvent, Mode
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> Result<ModelEvent, ModelError> {
-    Ok(ModelEvent::Call { provider_id: Some(id.to_owned()), name: name.to_owned(), arguments: arguments.to_owned() })
+    Ok(ModelEvent::Call {
+        slot: 0,
+        provider_id: Some(id.to_owned()),
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+    })
 }
 
 fn finish(reason: Finish) -> Result<ModelEvent, ModelError> {

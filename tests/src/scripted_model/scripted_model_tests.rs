@@ -70,7 +70,7 @@ async fn a_turn_of_two_steps() {
     let calls: Vec<_> = first
         .iter()
         .filter_map(|event| match event {
-            ModelEvent::Call { provider_id, name, arguments } => {
+            ModelEvent::Call { provider_id, name, arguments, .. } => {
                 Some((provider_id.clone().unwrap(), name.as_str(), arguments.as_str()))
             }
             _ => None,

@@ -102,7 +102,7 @@ fn answer(request: &ModelRequest) -> Vec<Result<ModelEvent, ModelError>> {
     let finish = match (step.calls)() {
         Some((name, arguments)) => {
             let arguments = arguments.to_string();
-            events.push(Ok(ModelEvent::Call { provider_id: None, name: name.to_owned(), arguments }));
+            events.push(Ok(ModelEvent::Call { slot: 0, provider_id: None, name: name.to_owned(), arguments }));
             Finish::ToolCalls
         }
         None => Finish::Stop,

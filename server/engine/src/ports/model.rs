@@ -188,8 +188,10 @@ pub enum ModelEvent {
         name: String,
         arguments: String,
     },
-    /// A whole call. Empty arguments arrive as `{}`; what is no JSON arrives as it is, and the engine tells the model.
+    /// A whole call, of the slot in which its progress was told. Empty arguments arrive as `{}`; what is no JSON arrives as it is, and the engine tells
+    /// the model.
     Call {
+        slot: usize,
         provider_id: Option<String>,
         name: String,
         arguments: String,

@@ -143,9 +143,9 @@ impl Receiver<'_> {
             ModelEvent::Text(delta) => self.text(delta).await,
             ModelEvent::Reasoning { text, signature } => self.reasoning(text, signature).await,
             ModelEvent::CallProgress { slot, name, arguments } => self.progress(slot, name, arguments).await,
-            ModelEvent::Call { provider_id, name, arguments } => {
+            ModelEvent::Call { slot, provider_id, name, arguments } => {
                 self.close_part();
-                let known = self.claim(&name);
+                let known = self.announced.remove(&slot);
                 let is_new = known.is_none();
                 let id = known.map_or_else(|| CallId::next(&*self.run.context.ports.ids), |announced| announced.id);
                 self.keep_call(id, provider_id, name, arguments, !is_new).await;
@@ -244,13 +244,6 @@ impl Receiver<'_> {
         } else if !is_told {
             self.run.context.emit(SessionEvent::ToolCallUpdate(view)).await;
         }
-    }
-
-    /// The announced call that is now complete: providers complete calls in the order of their slots.
-    fn claim(&mut self, name: &str) -> Option<Announced> {
-        let (slot, _) = self.announced.iter().find(|(_, announced)| announced.name == name)?;
-        let slot = *slot;
-        self.announced.remove(&slot)
     }
 
     async fn keep_call(

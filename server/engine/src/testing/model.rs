@@ -1,6 +1,7 @@
 //! The model, played by the test or by a script. Both check every request as the strictest provider would.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures::StreamExt;
@@ -30,6 +31,8 @@ pub struct ModelPlayer {
 pub struct Reply {
     pub request: ModelRequest,
     events: mpsc::UnboundedSender<Event>,
+    /// Calls that are complete.
+    called: AtomicUsize,
 }
 
 impl FakeModel {
@@ -48,7 +51,7 @@ impl Model for FakeModel {
             return refused(fault);
         }
         let (events, receiver) = mpsc::unbounded_channel();
-        if self.requests.send(Reply { request, events }).is_err() {
+        if self.requests.send(Reply { request, events, called: AtomicUsize::new(0) }).is_err() {
             return refused("nobody plays the model any more".to_owned());
         }
         stream::unfold(receiver, |mut receiver| async move { receiver.recv().await.map(|event| (event, receiver)) })
@@ -98,8 +101,15 @@ impl Reply {
         self.send(ModelEvent::CallProgress { slot, name: name.to_owned(), arguments: arguments.to_owned() })
     }
 
+    /// The next call of the reply: slots count from 0.
     pub fn call(&self, provider_id: &str, name: &str, arguments: &str) -> &Self {
+        let slot = self.called.fetch_add(1, Ordering::Relaxed);
+        self.call_of(slot, provider_id, name, arguments)
+    }
+
+    pub fn call_of(&self, slot: usize, provider_id: &str, name: &str, arguments: &str) -> &Self {
         self.send(ModelEvent::Call {
+            slot,
             provider_id: Some(provider_id.to_owned()),
             name: name.to_owned(),
             arguments: arguments.to_owned(),

@@ -45,13 +45,13 @@ impl Calls {
         !self.is_empty() && self.slots.iter().all(closed)
     }
 
-    /// The fragments of one `tool_calls` list, with the progress that they make.
+    /// The fragments of one `tool_calls` list, with the progress that they make: none where they hold nothing new (C83).
     pub(super) fn push(&mut self, fragments: &[Value]) -> Vec<ModelEvent> {
         let of = fragments.len();
         fragments
             .iter()
             .enumerate()
-            .map(|(position, value)| {
+            .filter_map(|(position, value)| {
                 // Some servers leave the `function` level out.
                 let function = value.get("function").filter(|function| function.is_object()).unwrap_or(value);
                 self.add(&Fragment {
@@ -73,13 +73,13 @@ impl Calls {
 
     /// The calls, in order; leaves none behind.
     pub(super) fn finish(&mut self) -> impl Iterator<Item = ModelEvent> {
-        std::mem::take(&mut self.slots).into_iter().map(|slot| {
+        std::mem::take(&mut self.slots).into_iter().enumerate().map(|(at, slot)| {
             let arguments = if slot.blank() { "{}".to_owned() } else { surrogates::join(slot.arguments) };
-            ModelEvent::Call { provider_id: slot.id, name: slot.name, arguments }
+            ModelEvent::Call { slot: at, provider_id: slot.id, name: slot.name, arguments }
         })
     }
 
-    fn add(&mut self, fragment: &Fragment<'_>) -> ModelEvent {
+    fn add(&mut self, fragment: &Fragment<'_>) -> Option<ModelEvent> {
         let at = self.find(fragment).unwrap_or_else(|| {
             self.slots.push(Slot::default());
             self.slots.len() - 1
@@ -89,9 +89,15 @@ impl Calls {
         if slot.id.is_none() {
             slot.id = fragment.id.map(str::to_owned);
         }
+        let before = (slot.name.len(), slot.arguments.len());
         slot.add_name(fragment.name);
         slot.add_arguments(fragment.arguments);
-        ModelEvent::CallProgress { slot: at, name: slot.name.clone(), arguments: slot.arguments.clone() }
+        let is_news = (slot.name.len(), slot.arguments.len()) != before;
+        is_news.then(|| ModelEvent::CallProgress {
+            slot: at,
+            name: slot.name.clone(),
+            arguments: slot.arguments.clone(),
+        })
     }
 
     /// `None`: the fragment begins a call.

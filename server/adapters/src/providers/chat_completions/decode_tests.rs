@@ -38,7 +38,7 @@ fn told(data: &[&str]) -> Told {
             ModelEvent::Text(text) => told.text += &text,
             ModelEvent::Reasoning { text, .. } => told.reasoning += &text,
             ModelEvent::CallProgress { .. } => {}
-            ModelEvent::Call { provider_id, name, arguments } => {
+            ModelEvent::Call { provider_id, name, arguments, .. } => {
                 told.calls.push((provider_id.unwrap_or_default(), name, arguments));
             }
             ModelEvent::Usage(usage) => told.usages.push(usage),
@@ -423,4 +423,25 @@ fn a_message_after_its_deltas_is_not_told_twice() {
 fn nothing_counts_after_done() {
     let text = delta(json!({"content": "a"}));
     assert_eq!(told(&[&text, &finish_with("stop"), "[DONE]", "rubbish", &text]).text, "a");
+}
+
+#[test]
+fn c83_empty_pieces_are_nothing_of_an_answer() {
+    let call = json!([{"index": 0, "id": "a", "function": {"name": "t", "arguments": "{\"n\""}}]);
+    for piece in [
+        json!({"content": ""}),
+        json!({"content": [{"type": "text", "text": ""}]}),
+        json!({"reasoning_content": ""}),
+        json!({"refusal": ""}),
+        json!({"tool_calls": []}),
+        json!({"tool_calls": [{"index": 0, "function": {"arguments": ""}}]}),
+        json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "t", "arguments": null}}]}),
+        json!({"tool_calls": [{"index": 0}]}),
+        json!({"tool_calls": [{"function": {"name": "", "arguments": ""}}]}),
+        json!({"tool_calls": [{"index": 7}]}),
+    ] {
+        let mut decoder = Decoder::default();
+        decoder.data(&fragments(call.clone())).unwrap();
+        assert_eq!(decoder.data(&delta(piece.clone())), Ok(Vec::new()), "{piece}");
+    }
 }

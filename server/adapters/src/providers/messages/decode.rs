@@ -4,6 +4,7 @@
 
 use copydesk_engine::message::{Finish, Usage};
 use copydesk_engine::ports::ModelEvent;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::REDACTED;
@@ -12,10 +13,14 @@ use crate::providers::surrogates;
 
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
-    /// In the order in which they were begun; those that have ended leave.
-    open: Vec<Block>,
+    /// By their indexes, those of one index as they were begun. Those that have ended leave; calls wait for all before them.
+    blocks: Vec<Block>,
     calls_begun: usize,
     calls_ended: usize,
+    /// A call has ended without a name or in the middle of its arguments.
+    has_cut_call: bool,
+    /// A text or a call has come.
+    content: bool,
     counts: Option<Counts>,
     /// As the provider says it.
     reason: Option<String>,
@@ -36,6 +41,8 @@ enum Kind {
         signature: String,
     },
     Call(Call),
+    /// A call that has ended, while a block before it has not: calls come out in their order (R14.2).
+    Waiting(ModelEvent),
     /// Told whole, or of a kind that is not known, e.g. of tools that the provider runs itself.
     Other,
 }
@@ -64,30 +71,26 @@ impl answer::Decoder for Decoder {
 
     fn event(&mut self, event: &Value, data: &str) -> Result<Vec<ModelEvent>, DecodeError> {
         let index = event["index"].as_u64();
+        let mut events = Vec::new();
         match event["type"].as_str() {
-            Some("message_start") => {
-                self.count(&event["message"]["usage"]);
-                Ok(Vec::new())
-            }
-            Some("content_block_start") => Ok(self.start(index, &event["content_block"])),
+            Some("message_start") => self.count(&event["message"]["usage"]),
+            Some("content_block_start") => events = self.start(index, &event["content_block"]),
             Some("content_block_delta") => {
-                self.delta(index, &event["delta"]).ok_or_else(|| DecodeError::malformed(data))
+                events = self.delta(index, &event["delta"]).ok_or_else(|| DecodeError::malformed(data))?;
             }
-            Some("content_block_stop") => Ok(self.stop(index)),
+            Some("content_block_stop") => events = self.stop(index),
             Some("message_delta") => {
                 self.count(&event["usage"]);
                 self.take_reason(&event["delta"]);
-                Ok(Vec::new())
             }
-            Some("message_stop") => {
-                self.done = true;
-                Ok(Vec::new())
-            }
+            Some("message_stop") => self.done = true,
             // The answer of a server that does not stream.
-            Some("message") => Ok(self.whole(event)),
-            Some(_) => Ok(Vec::new()),
-            None => Err(DecodeError::malformed(data)),
+            Some("message") => events = self.whole(event),
+            Some(_) => {}
+            None => return Err(DecodeError::malformed(data)),
         }
+        self.content |= events.iter().any(|event| !matches!(event, ModelEvent::Reasoning { .. }));
+        Ok(events)
     }
 
     fn set_done(&mut self) {
@@ -103,12 +106,15 @@ impl answer::Decoder for Decoder {
     }
 
     fn end(&mut self) -> Result<Vec<ModelEvent>, DecodeError> {
-        if self.reason.is_none() {
+        // Where it only said that it is done, nothing may be missing.
+        let open_call = self.blocks.iter().any(|block| matches!(block.kind, Kind::Call(_)));
+        let whole = self.reason.is_some() || self.done && self.content && !open_call && !self.has_cut_call;
+        if !whole {
             return Err(DecodeError::EndedEarly);
         }
         // A block that was not closed is whole where the provider has said why it stopped.
-        let open: Vec<u64> = self.open.iter().map(|block| block.index).collect();
-        let mut events: Vec<ModelEvent> = open.into_iter().flat_map(|index| self.stop(Some(index))).collect();
+        let blocks = std::mem::take(&mut self.blocks);
+        let mut events: Vec<ModelEvent> = blocks.into_iter().flat_map(|block| self.close(block.kind)).collect();
         events.extend(self.counts.take().map(|counts| ModelEvent::Usage(counts.usage())));
         events.push(ModelEvent::Finish(finish(self.reason.as_deref(), self.calls_ended > 0)));
         Ok(events)
@@ -130,8 +136,10 @@ impl Decoder {
                 Kind::Thinking { deltas, signature: text(block, "signature").to_owned() }
             }
             Some("redacted_thinking") => {
-                let signature = Some(format!("{REDACTED}{}", text(block, "data")));
-                events.push(ModelEvent::Reasoning { text: String::new(), signature });
+                // One of nothing is refused when it is sent back.
+                let data = Some(text(block, "data")).filter(|data| !data.is_empty());
+                let signature = data.map(|data| format!("{REDACTED}{data}"));
+                events.extend(signature.map(|it| ModelEvent::Reasoning { text: String::new(), signature: Some(it) }));
                 Kind::Other
             }
             Some("tool_use") => {
@@ -148,10 +156,16 @@ impl Decoder {
             }
             _ => Kind::Other,
         };
-        let next = || self.open.iter().map(|block| block.index + 1).max().unwrap_or_default();
-        let index = index.unwrap_or_else(next);
-        self.open.push(Block { index, kind });
+        let next = || self.blocks.last().map_or(0, |block| block.index.saturating_add(1));
+        self.begin(index.unwrap_or_else(next), kind);
         events
+    }
+
+    /// The block's place.
+    fn begin(&mut self, index: u64, kind: Kind) -> usize {
+        let at = self.blocks.partition_point(|block| block.index <= index);
+        self.blocks.insert(at, Block { index, kind });
+        at
     }
 
     /// `None`: a piece of a call that nobody began.
@@ -169,11 +183,10 @@ impl Decoder {
                     "input_json_delta" => return None,
                     _ => return Some(Vec::new()),
                 };
-                self.open.push(Block { index: index.unwrap_or_default(), kind });
-                self.open.len() - 1
+                self.begin(index.unwrap_or_default(), kind)
             }
         };
-        let event = match (&mut self.open[at].kind, kind) {
+        let event = match (&mut self.blocks[at].kind, kind) {
             (Kind::Text(deltas), "text_delta") => said(deltas, text(delta, "text")),
             (Kind::Thinking { deltas, .. }, "thinking_delta") => thought(deltas, text(delta, "thinking")),
             (Kind::Thinking { signature, .. }, "signature_delta") => {
@@ -181,8 +194,10 @@ impl Decoder {
                 None
             }
             (Kind::Call(call), "input_json_delta") => {
-                call.json.push_str(text(delta, "partial_json"));
-                Some(call.progress())
+                let piece = text(delta, "partial_json");
+                call.json.push_str(piece);
+                // An empty piece is nothing of an answer (C83).
+                (!piece.is_empty()).then(|| call.progress())
             }
             _ => None,
         };
@@ -191,7 +206,24 @@ impl Decoder {
 
     fn stop(&mut self, index: Option<u64>) -> Vec<ModelEvent> {
         let Some(at) = self.find(index) else { return Vec::new() };
-        match self.open.remove(at).kind {
+        let Block { index, kind } = self.blocks.remove(at);
+        let is_call = matches!(kind, Kind::Call(_));
+        let mut events = self.close(kind);
+        if is_call && at > 0 {
+            let waiting = events.drain(..).map(|event| Block { index, kind: Kind::Waiting(event) });
+            self.blocks.splice(at..at, waiting);
+            return Vec::new();
+        }
+        let is_waiting = |block: &Block| matches!(block.kind, Kind::Waiting(_));
+        let ready = self.blocks.iter().take_while(|block| is_waiting(block)).count();
+        let ready: Vec<Block> = self.blocks.drain(..ready).collect();
+        events.extend(ready.into_iter().flat_map(|block| self.close(block.kind)));
+        events
+    }
+
+    /// What the end of a block tells.
+    fn close(&mut self, kind: Kind) -> Vec<ModelEvent> {
+        match kind {
             Kind::Text(mut deltas) => deltas.finish().map(ModelEvent::Text).into_iter().collect(),
             Kind::Thinking { mut deltas, signature } => {
                 let rest = deltas.finish();
@@ -203,9 +235,11 @@ impl Decoder {
             }
             Kind::Call(call) => {
                 self.calls_ended += 1;
+                self.has_cut_call |= !call.is_whole();
                 let arguments = call.arguments();
-                vec![ModelEvent::Call { provider_id: call.id, name: call.name, arguments }]
+                vec![ModelEvent::Call { slot: call.slot, provider_id: call.id, name: call.name, arguments }]
             }
+            Kind::Waiting(call) => vec![call],
             Kind::Other => Vec::new(),
         }
     }
@@ -223,10 +257,8 @@ impl Decoder {
     }
 
     fn find(&self, index: Option<u64>) -> Option<usize> {
-        match index {
-            Some(index) => self.open.iter().rposition(|block| block.index == index),
-            None => self.open.len().checked_sub(1),
-        }
+        let is_open = |block: &Block| !matches!(block.kind, Kind::Waiting(_));
+        self.blocks.iter().rposition(|block| is_open(block) && index.is_none_or(|index| block.index == index))
     }
 
     fn take_reason(&mut self, from: &Value) {
@@ -267,6 +299,10 @@ impl Call {
         }
     }
 
+    fn is_whole(&self) -> bool {
+        !self.name.is_empty() && serde_json::from_str::<IgnoredAny>(&self.arguments()).is_ok()
+    }
+
     fn progress(&self) -> ModelEvent {
         ModelEvent::CallProgress { slot: self.slot, name: self.name.clone(), arguments: self.json.clone() }
     }
@@ -275,7 +311,8 @@ impl Call {
 impl Counts {
     fn usage(self) -> Usage {
         let Self { input, output, cache_read, cache_write } = self;
-        Usage { input: input + cache_read + cache_write, output, reasoning: 0, cache_read, cache_write }
+        let input = input.saturating_add(cache_read).saturating_add(cache_write);
+        Usage { input, output, reasoning: 0, cache_read, cache_write }
     }
 }
 

@@ -38,8 +38,9 @@ fn reason(reason: &str) -> Value {
     json!({"type": "message_delta", "delta": {"stop_reason": reason}})
 }
 
-fn call(id: &str, name: &str, arguments: &str) -> ModelEvent {
-    ModelEvent::Call { provider_id: Some(id.to_owned()), name: name.to_owned(), arguments: arguments.to_owned() }
+fn call(slot: usize, id: &str, name: &str, arguments: &str) -> ModelEvent {
+    let (name, arguments) = (name.to_owned(), arguments.to_owned());
+    ModelEvent::Call { slot, provider_id: Some(id.to_owned()), name, arguments }
 }
 
 fn tool_use(index: usize, id: &str, name: &str) -> Value {
@@ -80,8 +81,8 @@ fn thoughts_texts_and_parallel_calls_in_their_order() {
             thought("", Some("c2ln")),
             thought("", Some("redacted:ZGF0YQ==")),
             ModelEvent::Text("I look.".to_owned()),
-            call("toolu_1", "read", "{\"filePath\": \"a.rs\"}"),
-            call("toolu_2", "list", "{}"),
+            call(0, "toolu_1", "read", "{\"filePath\": \"a.rs\"}"),
+            call(1, "toolu_2", "list", "{}"),
             ModelEvent::Usage(Usage { input: 125, output: 50, reasoning: 0, cache_read: 100, cache_write: 20 }),
             ModelEvent::Finish(Finish::ToolCalls),
         ]
@@ -127,7 +128,7 @@ fn c78_calls_without_index_mixed_pieces_and_a_split_escape() {
         event.as_object_mut().unwrap().shift_remove("index");
     }
     let finish = ModelEvent::Finish(Finish::ToolCalls);
-    let expected = [call("a", "write", "{\"t\":\"\\u00e4\"}"), call("b", "list", "{}"), finish.clone()];
+    let expected = [call(0, "a", "write", "{\"t\":\"\\u00e4\"}"), call(1, "b", "list", "{}"), finish.clone()];
     assert_eq!(run(&without_index).unwrap(), expected);
     let mixed = [
         tool_use(1, "a", "x"),
@@ -139,7 +140,7 @@ fn c78_calls_without_index_mixed_pieces_and_a_split_escape() {
         stop(2),
         reason("tool_use"),
     ];
-    assert_eq!(run(&mixed).unwrap(), [call("a", "x", "{\"m\":1}"), call("b", "y", "{\"n\":2}"), finish]);
+    assert_eq!(run(&mixed).unwrap(), [call(0, "a", "x", "{\"m\":1}"), call(1, "b", "y", "{\"n\":2}"), finish]);
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn c79_empty_arguments() {
         let mut events = vec![start(0, block)];
         events.extend(pieces.iter().map(|piece| json_piece(0, piece)));
         events.extend([stop(0), reason("tool_use")]);
-        assert_eq!(run(&events).unwrap()[0], call("a", "t", expected));
+        assert_eq!(run(&events).unwrap()[0], call(0, "a", "t", expected));
     }
 }
 
@@ -199,7 +200,7 @@ fn r14_3_reasons() {
 #[test]
 fn c82_a_call_that_the_limit_cut_is_told_as_it_is() {
     let cut = [tool_use(0, "a", "write"), json_piece(0, "{\"content\":\"def"), reason("max_tokens")];
-    assert_eq!(run(&cut).unwrap(), [call("a", "write", "{\"content\":\"def"), ModelEvent::Finish(Finish::Length)]);
+    assert_eq!(run(&cut).unwrap(), [call(0, "a", "write", "{\"content\":\"def"), ModelEvent::Finish(Finish::Length)]);
 }
 
 #[test]
@@ -254,4 +255,138 @@ fn c81_no_json_and_errors_are_errors() {
     assert_eq!((error.codes, error.message.as_str()), (vec!["overloaded_error".to_owned()], "Overloaded"));
     assert_eq!(run(&[start(0, json!({"type": "text", "text": "a"}))]), Err(DecodeError::EndedEarly));
     assert_eq!(run(&[json!({"type": "message_stop"})]), Err(DecodeError::EndedEarly));
+}
+
+#[test]
+fn r2_1_redacted_thoughts_of_nothing_are_nothing() {
+    for block in [json!({"type": "redacted_thinking", "data": ""}), json!({"type": "redacted_thinking"})] {
+        let whole = json!({"type": "message", "content": [block], "stop_reason": "end_turn"});
+        for events in [vec![start(0, block), stop(0), reason("end_turn")], vec![whole]] {
+            assert_eq!(run(&events).unwrap(), [ModelEvent::Finish(Finish::Stop)], "{events:?}");
+        }
+    }
+}
+
+#[test]
+fn r14_3_an_answer_that_is_done_is_whole_without_a_reason() {
+    let done = json!({"type": "message_stop"});
+    let text = |text: &str| start(0, json!({"type": "text", "text": text}));
+    let hello = ModelEvent::Text("Hello".to_owned());
+    let called = call(0, "a", "t", "{\"n\":1}");
+    let [stopped, calls] = [Finish::Stop, Finish::ToolCalls].map(ModelEvent::Finish);
+    for (events, expected) in [
+        (vec![text("Hello"), stop(0), done.clone()], vec![hello.clone(), stopped.clone()]),
+        (vec![text("Hello"), done.clone()], vec![hello.clone(), stopped.clone()]),
+        (
+            vec![tool_use(0, "a", "t"), json_piece(0, "{\"n\":1}"), stop(0), done.clone()],
+            vec![called.clone(), calls.clone()],
+        ),
+        (
+            vec![json!({"type": "message", "content": [{"type": "text", "text": "Hello"}], "stop_reason": null})],
+            vec![hello, stopped],
+        ),
+        (
+            vec![
+                json!({"type": "message", "content": [{"type": "tool_use", "id": "a", "name": "t", "input": {"n": 1}}]}),
+            ],
+            vec![called, calls],
+        ),
+    ] {
+        assert_eq!(run(&events).unwrap(), expected, "{events:?}");
+    }
+}
+
+#[test]
+fn r14_4_an_answer_that_is_done_without_a_reason_and_misses_something_is_none() {
+    let done = json!({"type": "message_stop"});
+    let thought = json!({"type": "thinking", "thinking": "Hm"});
+    for events in [
+        vec![done.clone()],
+        vec![start(0, json!({"type": "text", "text": ""})), stop(0), done.clone()],
+        vec![start(0, thought), stop(0), done.clone()],
+        vec![start(0, json!({"type": "text", "text": "I write."})), stop(0), tool_use(1, "a", "write"), done.clone()],
+        vec![tool_use(0, "a", "write"), json_piece(0, "{\"content\":\"def"), stop(0), done.clone()],
+        vec![tool_use(0, "a", "write"), json_piece(0, "{}"), done.clone()],
+        vec![tool_use(0, "a", ""), stop(0), done],
+        vec![json!({"type": "message", "content": [{"type": "tool_use", "id": "a", "name": "t", "input": "{\"n\":"}]})],
+        vec![json!({"type": "message", "content": [], "stop_reason": null})],
+    ] {
+        assert_eq!(run(&events), Err(DecodeError::EndedEarly), "{events:?}");
+    }
+}
+
+#[test]
+fn r14_2_calls_come_out_in_their_order() {
+    let finish = ModelEvent::Finish(Finish::ToolCalls);
+    let begun = |first: usize, second: usize| vec![tool_use(first, "a", "t"), tool_use(second, "b", "t")];
+    let ended = |indexes: &[usize]| indexes.iter().map(|index| stop(*index)).chain([reason("tool_use")]).collect();
+    let in_order = [call(0, "a", "t", "{}"), call(1, "b", "t", "{}"), finish.clone()];
+    let cases: [(Vec<Value>, Vec<Value>); 6] = [
+        (begun(0, 1), ended(&[1, 0])),
+        (begun(0, 1), ended(&[0, 1])),
+        (begun(0, 1), ended(&[1])),
+        (begun(0, 1), ended(&[])),
+        (begun(0, 0), ended(&[])),
+        (begun(0, 0), ended(&[0])),
+    ];
+    for (begun, ended) in cases {
+        let events = [begun, ended].concat();
+        assert_eq!(run(&events).unwrap(), in_order, "{events:?}");
+    }
+    // By their indexes, not as they were begun: each keeps the slot in which its progress was told.
+    let events = [begun(1, 0), ended(&[1, 0])].concat();
+    assert_eq!(run(&events).unwrap(), [call(1, "b", "t", "{}"), call(0, "a", "t", "{}"), finish]);
+}
+
+#[test]
+fn r14_2_texts_and_thoughts_do_not_wait_for_a_call() {
+    let mut decoder = Decoder::default();
+    let mut told = Vec::new();
+    for event in [
+        tool_use(0, "a", "t"),
+        tool_use(1, "b", "t"),
+        stop(1),
+        start(2, json!({"type": "thinking", "thinking": "Hm"})),
+        stop(2),
+        start(3, json!({"type": "text", "text": "Now"})),
+        stop(3),
+    ] {
+        told.extend(decoder.data(&event.to_string()).unwrap());
+    }
+    told.retain(|event| !matches!(event, ModelEvent::CallProgress { .. }));
+    assert_eq!(told, [thought("Hm", None), ModelEvent::Text("Now".to_owned())]);
+    let rest = decoder.data(&stop(0).to_string()).unwrap();
+    assert_eq!(rest, [call(0, "a", "t", "{}"), call(1, "b", "t", "{}")], "at once, not at the end");
+}
+
+#[test]
+fn c83_empty_pieces_are_nothing_of_an_answer() {
+    for (block, piece) in [
+        (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": ""})),
+        (json!({"type": "thinking", "thinking": ""}), json!({"type": "thinking_delta", "thinking": ""})),
+        (json!({"type": "thinking", "thinking": ""}), json!({"type": "signature_delta", "signature": ""})),
+        (json!({"type": "tool_use", "id": "a", "name": "t"}), json!({"type": "input_json_delta", "partial_json": ""})),
+        (json!({"type": "tool_use", "id": "a", "name": "t"}), json!({"type": "input_json_delta"})),
+    ] {
+        let mut decoder = Decoder::default();
+        decoder.data(&start(0, block).to_string()).unwrap();
+        assert_eq!(decoder.data(&delta(0, piece.clone()).to_string()), Ok(Vec::new()), "{piece}");
+    }
+}
+
+#[test]
+fn r22_7_numbers_that_no_server_means_do_not_overflow() {
+    let most = u64::MAX;
+    let usage = json!({"input_tokens": most, "output_tokens": 1e300, "cache_read_input_tokens": most, "cache_creation_input_tokens": most});
+    let mut without_index = start(0, json!({"type": "text", "text": "a"}));
+    without_index.as_object_mut().unwrap().shift_remove("index");
+    let told = run(&[
+        json!({"type": "message_start", "message": {"usage": usage}}),
+        json!({"type": "content_block_start", "index": most, "content_block": {"type": "text", "text": ""}}),
+        without_index,
+        reason("end_turn"),
+    ]);
+    let usage = Usage { input: most, output: most, reasoning: 0, cache_read: most, cache_write: most };
+    let expected = [ModelEvent::Text("a".to_owned()), ModelEvent::Usage(usage), ModelEvent::Finish(Finish::Stop)];
+    assert_eq!(told.unwrap(), expected);
 }
