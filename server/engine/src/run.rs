@@ -6,6 +6,7 @@ mod limits;
 mod partial;
 mod reply;
 mod retry;
+mod shown;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use crate::session::Context;
 
 pub use limits::{TurnLimits, TurnSpent};
 use reply::{Reply, ReplyEnd};
+use shown::Shown;
 
 /// How long the calls of a cancelled turn may take to end what they own.
 pub(crate) const WIND_DOWN: Duration = Duration::from_secs(2);
@@ -176,12 +178,12 @@ impl Run {
     /// was shown of it is not shown again, or clearly replaced (R14.5), and nothing of it is stored.
     async fn ask(&self, message: &MessageId, request: &ModelRequest) -> Result<Reply, StoreError> {
         let mut attempt = 0;
-        let mut shown = String::new();
+        let mut shown = Shown::default();
         let of = request.provider.max_retries;
         loop {
             let mut request = request.clone();
             request.provider = retry::patience(&request.provider, attempt);
-            let mut reply = Reply::receive(self, message.clone(), request, &shown).await;
+            let mut reply = Reply::receive(self, message.clone(), request, shown).await;
             let retry = match &reply.end {
                 ReplyEnd::Failed(error) => {
                     let jitter = retry::jitter(message.as_str(), attempt);

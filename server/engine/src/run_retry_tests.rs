@@ -161,18 +161,51 @@ async fn r14_5_an_error_that_stays_keeps_what_was_shown() {
     assert_eq!(end.await, TurnEnd::Done);
 }
 
+fn thoughts(world: &World) -> String {
+    let thought = |event| if let SessionEvent::Reasoning { delta, .. } = event { Some(delta) } else { None };
+    world.client.events().into_iter().filter_map(thought).collect()
+}
+
 #[tokio::test(start_paused = true)]
 async fn r14_5_thoughts_alone_are_begun_anew() {
-    let (_world, session, mut model) = open_with(config()).await;
+    let anew = "\n\n---\n\n*The connection broke off. The thoughts begin anew:*\n\n";
+    for (second, last, expected) in [
+        ("H", "m, so", "Hm, so".to_owned()),
+        ("Hm", "", "Hm".to_owned()),
+        ("", "", "Hm".to_owned()),
+        ("Hmm", "", "Hmm".to_owned()),
+        ("Ah", " so", format!("Hm{anew}Ah so")),
+        ("H", "", format!("Hm{anew}H")),
+    ] {
+        let (world, session, mut model) = open_with(config()).await;
+        let end = prompt(&session);
+        let reply = model.next_request().await;
+        let first = reply.request.messages.clone();
+        reply.reasoning("Hm");
+        reply.fail(ModelErrorKind::Broken, "it broke off.");
+        let reply = model.next_request().await;
+        assert_eq!(reply.request.messages, first);
+        reply.reasoning(second).reasoning(last);
+        reply.finish(Finish::Stop);
+        assert_eq!(end.await, TurnEnd::Done);
+        assert_eq!(thoughts(&world), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn r14_5_thoughts_and_text_are_each_gone_on_with() {
+    let (world, session, mut model) = open_with(config()).await;
     let end = prompt(&session);
+    for _ in 0..3 {
+        let reply = model.next_request().await;
+        reply.reasoning("Hm. ").text("One, ").reasoning("And").text("two");
+        reply.fail(ModelErrorKind::Broken, "it broke off.");
+    }
     let reply = model.next_request().await;
-    let first = reply.request.messages.clone();
-    reply.reasoning("Hm");
-    reply.fail(ModelErrorKind::Broken, "it broke off.");
-    let reply = model.next_request().await;
-    assert_eq!(reply.request.messages, first);
+    reply.reasoning("Hm.").reasoning(" ").text("One, two").reasoning("And?").text(".");
     reply.finish(Finish::Stop);
     assert_eq!(end.await, TurnEnd::Done);
+    assert_eq!((thoughts(&world), world.client.text()), ("Hm. And?".to_owned(), "One, two.".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use futures::StreamExt;
 use serde_json::{Value, json};
 
+use super::shown::{Showing, Shown};
 use super::{Run, partial};
 use crate::event::{SessionEvent, ToolCallState, ToolCallView};
 use crate::ids::{CallId, MessageId, PartId};
@@ -16,15 +17,12 @@ use crate::runner::Call;
 /// Arguments longer than this many bytes are no longer looked into while they stream: the title stands by then.
 const PROGRESS_LIMIT: usize = 4096;
 
-/// Told where an answer that begins anew says something else than what was shown of it before.
-const ANEW: &str = "\n\n---\n\n*The connection broke off. The answer begins anew:*\n\n";
-
 /// What came.
 pub(super) struct Reply {
     /// To be stored, in order.
     pub(super) entries: Vec<Entry>,
-    /// All text that the client has of this answer.
-    pub(super) shown: String,
+    /// What the client has of this answer.
+    pub(super) shown: Shown,
     pub(super) calls: Vec<Call>,
     pub(super) usage: Option<Usage>,
     pub(super) end: ReplyEnd,
@@ -51,21 +49,11 @@ struct Announced {
     title: String,
 }
 
-/// The text of an earlier try of the same answer: as far as it is said again it is not shown again.
-enum Before<'a> {
-    /// Said again up to this byte.
-    Same { text: &'a str, upto: usize },
-    /// All of it was said again, or the answer is another one.
-    Past,
-}
-
 struct Receiver<'a> {
     run: &'a Run,
     message: MessageId,
     entries: Vec<Entry>,
-    before: Before<'a>,
-    /// All text of this try.
-    text: String,
+    showing: Showing,
     open: Option<Open>,
     /// By the provider's slot.
     announced: BTreeMap<usize, Announced>,
@@ -75,13 +63,12 @@ struct Receiver<'a> {
 
 impl Reply {
     /// Sends the request and takes the answer in, up to its end or to the end of the turn. `before` is what the client has of the same answer.
-    pub(super) async fn receive(run: &Run, message: MessageId, request: ModelRequest, before: &str) -> Self {
+    pub(super) async fn receive(run: &Run, message: MessageId, request: ModelRequest, before: Shown) -> Self {
         let mut receiver = Receiver {
             run,
             message,
             entries: Vec::new(),
-            before: Before::Same { text: before, upto: 0 },
-            text: String::new(),
+            showing: Showing::after(before),
             open: None,
             announced: BTreeMap::new(),
             calls: Vec::new(),
@@ -101,10 +88,7 @@ impl Reply {
                 receiver.withdraw(announced).await;
             }
         }
-        let shown = match receiver.before {
-            Before::Same { text, upto } if upto < text.len() => text.to_owned(),
-            Before::Same { .. } | Before::Past => receiver.text,
-        };
+        let shown = receiver.showing.into_shown();
         Self { entries: receiver.entries, shown, calls: receiver.calls, usage: receiver.usage, end }
     }
 
@@ -166,40 +150,27 @@ impl Receiver<'_> {
                 self.open = Some(Open::Text(delta.clone()));
             }
         }
-        self.text.push_str(&delta);
-        self.show(delta).await;
-    }
-
-    /// Only what the client does not have yet; all of it, with a word before it, where it is something else.
-    async fn show(&mut self, delta: String) {
-        let Before::Same { text, upto } = self.before else {
-            return self.tell(delta).await;
-        };
-        let rest = &text[upto..];
-        if rest.starts_with(&delta) {
-            self.before = Before::Same { text, upto: upto + delta.len() };
-        } else if let Some(new) = delta.strip_prefix(rest) {
-            self.before = Before::Past;
-            self.tell(new.to_owned()).await;
-        } else {
-            self.before = Before::Past;
-            self.tell(format!("{ANEW}{}", self.text)).await;
+        if let Some(delta) = self.showing.text.push(delta) {
+            self.tell_text(delta).await;
         }
     }
 
-    /// The answer is whole: where it is shorter than what was shown of it, it is another one.
+    /// The answer is whole.
     async fn settle(&mut self) {
-        if let Before::Same { text, upto } = self.before
-            && upto < text.len()
-            && !self.text.is_empty()
-        {
-            self.before = Before::Past;
-            self.tell(format!("{ANEW}{}", self.text)).await;
+        if let Some(delta) = self.showing.reasoning.settle() {
+            self.tell_reasoning(delta).await;
+        }
+        if let Some(delta) = self.showing.text.settle() {
+            self.tell_text(delta).await;
         }
     }
 
-    async fn tell(&self, delta: String) {
+    async fn tell_text(&self, delta: String) {
         self.run.context.emit(SessionEvent::Text { message: self.message.clone(), delta }).await;
+    }
+
+    async fn tell_reasoning(&self, delta: String) {
+        self.run.context.emit(SessionEvent::Reasoning { message: self.message.clone(), delta }).await;
     }
 
     async fn reasoning(&mut self, delta: String, signed: Option<String>) {
@@ -214,8 +185,11 @@ impl Receiver<'_> {
                 self.open = Some(Open::Reasoning { text: delta.clone(), signature: signed });
             }
         }
-        if !delta.is_empty() {
-            self.run.context.emit(SessionEvent::Reasoning { message: self.message.clone(), delta }).await;
+        if delta.is_empty() {
+            return;
+        }
+        if let Some(delta) = self.showing.reasoning.push(delta) {
+            self.tell_reasoning(delta).await;
         }
     }
 
