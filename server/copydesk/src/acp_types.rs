@@ -74,7 +74,7 @@ fn update(event: SessionEvent) -> Option<acp::SessionUpdate> {
             let spent =
                 |turn: TurnSpent| acp::Meta::from_iter([("copydesk".to_owned(), json!({ "turn": spent(&turn) }))]);
             acp::SessionUpdate::UsageUpdate(
-                acp::UsageUpdate::new(usage.input + usage.output, context?)
+                acp::UsageUpdate::new(usage.input.saturating_add(usage.output), context?)
                     .cost(cost.map(|amount| acp::Cost::new(amount, "USD")))
                     .meta(turn.map(spent)),
             )

@@ -2,6 +2,7 @@
 
 use base64::prelude::BASE64_STANDARD;
 use copydesk_engine::ids::{AskId, CallId};
+use copydesk_engine::message::Usage;
 use copydesk_engine::permission::Mode;
 use copydesk_engine::ports::AskOption;
 use copydesk_engine::testing::png;
@@ -203,4 +204,11 @@ fn the_model_in_force_is_among_its_option_whatever_is_configured() {
     let without = Choices { models: Vec::new(), ..none_chosen };
     let ids: Vec<String> = super::options(&without).iter().map(|option| option.id.to_string()).collect();
     assert_eq!(ids, ["mode", "permission"], "nothing to choose from is not shown");
+}
+
+#[test]
+fn r22_7_counts_of_tokens_do_not_overflow() {
+    let usage = Usage { input: u64::MAX, output: u64::MAX, ..Usage::default() };
+    let told = updates(SessionEvent::Usage { usage, context: Some(1000), cost: None, turn: None });
+    assert_eq!(serde_json::to_value(&told).unwrap()[0]["used"], u64::MAX);
 }
