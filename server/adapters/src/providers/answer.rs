@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use copydesk_engine::message::{Finish, Usage};
 use copydesk_engine::ports::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use reqwest::Url;
@@ -53,6 +54,9 @@ pub(super) trait Decoder: Default + Send + 'static {
 
     /// The provider has said why it stopped; at most usage follows.
     fn is_finished(&self) -> bool;
+
+    /// What the provider has counted so far.
+    fn usage(&self) -> Option<Usage>;
 
     /// The stream is over, by its own word or because it ended.
     fn end(&mut self) -> Result<Vec<ModelEvent>, DecodeError>;
@@ -107,6 +111,8 @@ struct Reply<D> {
     decoder: D,
     /// Some of the answer was read.
     begun: bool,
+    /// What was told of it last. It is told as soon as it is known: who breaks off pays too (R13.3).
+    usage: Option<Usage>,
     /// When something of the answer came last; comments, pings and empty pieces are nothing of it (C83).
     progress: Instant,
 }
@@ -121,7 +127,7 @@ async fn open<D: Decoder>(
     request.tools = Vec::new();
     let events = exchange::post(&http, &request, &url, auth, body).await?;
     let url = exchange::shown(&url);
-    Ok(Reply { url, events, decoder: D::default(), begun: false, progress: Instant::now(), request })
+    Ok(Reply { url, events, decoder: D::default(), begun: false, usage: None, progress: Instant::now(), request })
 }
 
 /// The next events, and the reply while there is more to come of it.
@@ -137,11 +143,21 @@ async fn step<D: Decoder>(reply: Option<Reply<D>>) -> Result<Option<(Vec<ModelEv
         match timeout(left, reply.events.next()).await {
             Ok(Some(Ok(data))) => {
                 let was_finished = reply.decoder.is_finished();
-                let events = reply.decoder.data(&data).map_err(|error| reply.error(error))?;
+                let mut events = match reply.decoder.data(&data) {
+                    Ok(events) => events,
+                    // What comes after a finished answer takes nothing away from it.
+                    Err(error) if was_finished => match reply.decoder.end() {
+                        Ok(events) if !has_failed(&events) => return Ok(Some((reply.news(events), None))),
+                        Ok(_) | Err(_) => return Err(reply.error(error)),
+                    },
+                    Err(error) => return Err(reply.error(error)),
+                };
                 reply.begun = true;
                 if !events.is_empty() || reply.decoder.is_finished() != was_finished {
                     reply.progress = Instant::now();
                 }
+                events.extend(reply.decoder.usage().map(ModelEvent::Usage));
+                let events = reply.news(events);
                 if !events.is_empty() {
                     return Ok(Some((events, Some(reply))));
                 }
@@ -156,7 +172,17 @@ async fn step<D: Decoder>(reply: Option<Reply<D>>) -> Result<Option<(Vec<ModelEv
 
 impl<D: Decoder> Reply<D> {
     fn end(&mut self) -> Result<Vec<ModelEvent>, ModelError> {
-        self.decoder.end().map_err(|error| self.error(error))
+        let events = self.decoder.end().map_err(|error| self.error(error))?;
+        Ok(self.news(events))
+    }
+
+    /// Without counts that were told already.
+    fn news(&mut self, mut events: Vec<ModelEvent>) -> Vec<ModelEvent> {
+        events.retain(|event| match event {
+            ModelEvent::Usage(usage) => self.usage.replace(*usage) != Some(*usage),
+            _ => true,
+        });
+        events
     }
 
     fn error(&self, error: DecodeError) -> ModelError {
@@ -183,6 +209,10 @@ impl<D: Decoder> Reply<D> {
         };
         failure::error(&self.request, kind, text)
     }
+}
+
+fn has_failed(events: &[ModelEvent]) -> bool {
+    matches!(events.last(), Some(ModelEvent::Finish(Finish::Failed { .. })))
 }
 
 fn damaged(provider: &str, data: &str) -> (ModelErrorKind, String) {

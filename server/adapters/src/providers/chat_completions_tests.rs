@@ -298,3 +298,20 @@ async fn one_client_for_all_requests() {
     }
     timeout(LIMIT, served).await.unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn r14_3_an_error_after_a_finished_answer_takes_nothing_away_from_it() {
+    let chunk = |reason: &str| format!(r#"{{"choices":[{{"delta":{{"content":"Hi"}},"finish_reason":"{reason}"}}]}}"#);
+    let error = r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    let body = |reason: &str| format!("data: {}\n\ndata: {error}\n\n", chunk(reason));
+    let (base, _served) = serve_text(ok("text/event-stream", &body("stop"))).await;
+    let whole = vec![ModelEvent::Text("Hi".to_owned()), ModelEvent::Finish(Finish::Stop)];
+    assert_eq!(ask(request(&base)).await, Ok(whole));
+    // One that ended by an error: what follows says by which.
+    let (base, _served) = serve_text(ok("text/event-stream", &body("error"))).await;
+    let error = ask(request(&base)).await.unwrap_err();
+    assert!(
+        error.kind == ModelErrorKind::Overloaded { retry_after: None } && error.message.contains("Overloaded"),
+        "{error}"
+    );
+}

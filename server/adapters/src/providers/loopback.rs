@@ -47,8 +47,29 @@ pub(super) fn request(wire: WireProtocol, model: &str, base: &str) -> ModelReque
     }
 }
 
+/// Without the counts that a later one replaces.
 pub(super) async fn ask(request: ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
-    timeout(LIMIT, Providers::default().stream(request).try_collect()).await.unwrap()
+    let (mut events, end) = ask_all(request).await;
+    end?;
+    let is_usage = |event: &ModelEvent| matches!(event, ModelEvent::Usage(_));
+    let last = events.iter().rposition(is_usage);
+    let mut at = 0..;
+    events.retain(|event| at.next() == last || !is_usage(event));
+    Ok(events)
+}
+
+/// All that came before the end, and how it ended.
+pub(super) async fn ask_all(request: ModelRequest) -> (Vec<ModelEvent>, Result<(), ModelError>) {
+    let mut events = Vec::new();
+    let mut stream = Providers::default().stream(request);
+    let end = timeout(LIMIT, async {
+        while let Some(event) = stream.try_next().await? {
+            events.push(event);
+        }
+        Ok(())
+    });
+    let end = end.await.unwrap();
+    (events, end)
 }
 
 /// Takes one connection, reads its request, and lets `answer` write. Gives the base URL and the request's bytes.

@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 use super::*;
-use crate::providers::loopback::{self, LIMIT, ask, ok, serve, serve_text};
+use crate::providers::loopback::{self, LIMIT, ask, ask_all, ok, serve, serve_text};
 
 fn request(base: &str) -> ModelRequest {
     loopback::request(WireProtocol::Messages, "anthropic/claude-sonnet-4-5", base)
@@ -131,6 +131,9 @@ async fn r10_3_errors_by_their_type() {
         ("billing_error", ModelErrorKind::Invalid),
         ("request_too_large", ModelErrorKind::ContextOverflow),
         ("timeout_error", ModelErrorKind::TimedOut),
+        ("invalid_request_error", ModelErrorKind::Invalid),
+        ("permission_error", ModelErrorKind::Auth),
+        ("not_found_error", ModelErrorKind::Invalid),
         ("news", ModelErrorKind::Broken),
     ] {
         // In the middle of a stream, and in place of one.
@@ -148,19 +151,59 @@ async fn r10_3_errors_by_their_type() {
     assert_eq!(kind, ModelErrorKind::Overloaded { retry_after: Some(Duration::from_secs(3)) });
 }
 
+/// What never ends says nothing, whatever it is.
 #[tokio::test]
-async fn c83_pings_do_not_keep_an_answer_alive() {
-    let (base, served) = serve(|mut stream| async move {
-        let head = ok("text/event-stream", PLAIN.split("event: content_block_stop").next().unwrap());
-        stream.write_all(head.as_bytes()).await.unwrap();
-        while stream.write_all(b"event: ping\ndata: {\"type\":\"ping\"}\n\n: comment\n\n").await.is_ok() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
-    let mut request = request(&base);
-    Arc::get_mut(&mut request.provider).unwrap().chunk_timeout = Duration::from_millis(200);
-    let error = ask(request).await.unwrap_err();
-    assert!(error.kind == ModelErrorKind::TimedOut && error.message.contains("chunkTimeout"), "{error}");
-    timeout(LIMIT, served).await.expect("the connection is closed").unwrap();
+async fn c83_pings_empty_pieces_and_counts_do_not_keep_an_answer_alive() {
+    for nothing in [
+        "event: ping\ndata: {\"type\":\"ping\"}\n\n: comment\n\n",
+        "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"\"}}\n\n",
+        "data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"\"}}\n\n",
+        "data: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":1}}\n\ndata: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":2}}\n\n",
+    ] {
+        let (base, served) = serve(move |mut stream| async move {
+            let begun = PLAIN.split("event: content_block_stop").next().unwrap();
+            let call = "data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"t\"}}\n\n";
+            let head = ok("text/event-stream", &format!("{begun}{call}"));
+            stream.write_all(head.as_bytes()).await.unwrap();
+            while stream.write_all(nothing.as_bytes()).await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        let mut request = request(&base);
+        Arc::get_mut(&mut request.provider).unwrap().chunk_timeout = Duration::from_millis(200);
+        let error = ask(request).await.unwrap_err();
+        assert!(error.kind == ModelErrorKind::TimedOut && error.message.contains("chunkTimeout"), "{error}");
+        timeout(LIMIT, served).await.expect("the connection is closed").unwrap();
+    }
+}
+
+#[tokio::test]
+async fn r14_3_what_comes_after_a_finished_answer_takes_nothing_away_from_it() {
+    let finished = PLAIN.split("event: message_stop").next().unwrap();
+    for rest in [
+        r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"m"}}"#,
+        r#"{"type":"#,
+        "<html>",
+        "[]",
+    ] {
+        let body = format!("{finished}data: {rest}\n\n");
+        let (base, _served) = serve_text(ok("text/event-stream", &body)).await;
+        assert_eq!(ask(request(&base)).await, Ok(expected()), "{rest}");
+    }
+}
+
+#[tokio::test]
+async fn r13_3_usage_is_told_before_an_answer_breaks_off() {
+    let counted = |output| ModelEvent::Usage(Usage { input: 7, output, ..Usage::default() });
+    let text = ModelEvent::Text("Grüß Gott".to_owned());
+    let begun = PLAIN.split("event: message_delta").next().unwrap();
+    let (base, _served) = serve_text(ok("text/event-stream", begun)).await;
+    let (events, end) = ask_all(request(&base)).await;
+    assert_eq!((events, end.unwrap_err().kind), (vec![counted(1), text.clone()], ModelErrorKind::Broken));
+    // And no count twice.
+    let (base, _served) = serve_text(ok("text/event-stream", PLAIN)).await;
+    let (events, _) = ask_all(request(&base)).await;
+    assert_eq!(events, [counted(1), text, counted(2), ModelEvent::Finish(Finish::Stop)]);
 }

@@ -196,6 +196,7 @@ pub enum ModelEvent {
         name: String,
         arguments: String,
     },
+    /// As far as it is known, as soon as it is: a later one replaces it.
     Usage(Usage),
     /// The last event. `reason` is what the provider says; what the reply holds decides (R14.3).
     Finish(Finish),

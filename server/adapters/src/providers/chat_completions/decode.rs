@@ -51,6 +51,10 @@ impl answer::Decoder for Decoder {
         self.done || self.reason.is_some()
     }
 
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
     fn end(&mut self) -> Result<Vec<ModelEvent>, DecodeError> {
         let anything = self.content || !self.calls.is_empty();
         let whole = match &self.reason {

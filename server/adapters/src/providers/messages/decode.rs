@@ -105,6 +105,10 @@ impl answer::Decoder for Decoder {
         self.done || self.reason.is_some()
     }
 
+    fn usage(&self) -> Option<Usage> {
+        self.counts.map(Counts::usage)
+    }
+
     fn end(&mut self) -> Result<Vec<ModelEvent>, DecodeError> {
         // Where it only said that it is done, nothing may be missing.
         let open_call = self.blocks.iter().any(|block| matches!(block.kind, Kind::Call(_)));
