@@ -77,7 +77,8 @@ pub enum Entry {
         agent: String,
         parts: Vec<PromptPart>,
     },
-    /// A model request goes out; what follows, up to `StepEnded`, belongs to `message`.
+    /// A model request goes out; what follows, up to `StepEnded`, belongs to `message`. Stands again, after an end, where a try of the request failed that
+    /// has reported its usage.
     StepStarted {
         message: MessageId,
         at: Millis,

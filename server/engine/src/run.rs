@@ -20,7 +20,7 @@ use crate::cost;
 use crate::event::SessionEvent;
 use crate::history::{self, Images};
 use crate::ids::MessageId;
-use crate::message::{Entry, Finish, ModelRef, TurnEnd};
+use crate::message::{Entry, Finish, ModelRef, TurnEnd, Usage};
 use crate::ports::{Content, ModelError, ModelErrorKind, ModelMessage, ModelRequest, StoreError, push_text};
 use crate::prompt::{self, Surroundings};
 use crate::registry::{Offered, Situation};
@@ -130,18 +130,19 @@ impl Run {
             let offered = if is_last { Offered::default() } else { self.offered(&agent, &model.sent_as) };
             let request = self.request(&surroundings, &agent, &model, *consumed, seen, &offered);
             let request = if is_last { with_last_word(request) } else { request };
-            let reply = self.ask(&message, &request).await?;
+            let reply = self.ask(&message, &request, &model, &mut spent).await?;
             let next = match &reply.end {
                 ReplyEnd::Cancelled => Next::End(TurnEnd::Cancelled),
                 ReplyEnd::Failed(error) => Next::End(TurnEnd::Failed { message: failure(error, &request) }),
+                ReplyEnd::Spent(message) => Next::End(TurnEnd::Limit { message: message.clone() }),
                 ReplyEnd::Finished(reason) => next(reason, !reply.calls.is_empty()),
             };
-            spent.add_request(reply.usage, model.prices.zip(reply.usage).map(|(prices, usage)| prices.of(&usage)));
+            spent.add_request(reply.usage, model.prices);
             let too_many = match &next {
                 Next::RunCalls if !is_last => spent.add_calls(reply.calls.len()).err(),
                 _ => None,
             };
-            self.tell_usage(&reply, &model, spent).await;
+            self.tell_usage(reply.usage, &model, spent).await;
             cut_replies = if next == Next::Cut { cut_replies + 1 } else { 0 };
             let mut end = match &next {
                 Next::RunCalls if is_last => self.refuse(&reply.calls, NO_MORE_STEPS).await?,
@@ -175,8 +176,14 @@ impl Run {
     }
 
     /// The model's reply to the conversation so far, stored. One that fails in a way that passes is asked for again after a wait, by the same request: what
-    /// was shown of it is not shown again, or clearly replaced (R14.5), and nothing of it is stored.
-    async fn ask(&self, message: &MessageId, request: &ModelRequest) -> Result<Reply, StoreError> {
+    /// was shown of it is not shown again, or clearly replaced (R14.5), and nothing of it is stored but what it has used up.
+    async fn ask(
+        &self,
+        message: &MessageId,
+        request: &ModelRequest,
+        model: &ConfiguredModel,
+        spent: &mut TurnSpent,
+    ) -> Result<Reply, StoreError> {
         let mut attempt = 0;
         let mut shown = Shown::default();
         let of = request.provider.max_retries;
@@ -189,8 +196,14 @@ impl Run {
                     let jitter = retry::jitter(message.as_str(), attempt);
                     retry::decide(error, attempt + 1, of, jitter)
                 }
-                ReplyEnd::Finished(_) | ReplyEnd::Cancelled => None,
+                ReplyEnd::Finished(_) | ReplyEnd::Cancelled | ReplyEnd::Spent(_) => None,
             };
+            let may_go_on = spent.with_request(reply.usage, model.prices).may_go_on();
+            if let (Some(_), Err(message)) = (&retry, may_go_on) {
+                reply.end = ReplyEnd::Spent(message);
+                self.context.journal.append(std::mem::take(&mut reply.entries)).await?;
+                return Ok(reply);
+            }
             let Some(retry) = retry else {
                 self.context.journal.append(std::mem::take(&mut reply.entries)).await?;
                 return Ok(reply);
@@ -200,6 +213,11 @@ impl Run {
             let wait = retry.wait;
             reply.withdraw_calls();
             self.context.end_open_calls().await;
+            if let Some(usage) = reply.usage.take() {
+                spent.add_request(Some(usage), model.prices);
+                self.tell_usage(Some(usage), model, *spent).await;
+                self.end_try(message, usage, &retry.reason).await?;
+            }
             self.context.emit(SessionEvent::Retry(retry)).await;
             tokio::select! {
                 biased;
@@ -213,6 +231,21 @@ impl Run {
         }
     }
 
+    /// Stores what a try has used up that is not the last: a step of its own, of which nothing came.
+    async fn end_try(&self, message: &MessageId, usage: Usage, why: &str) -> Result<(), StoreError> {
+        let at = self.context.ports.clock.now();
+        let started = self.context.journal.read(|entries| {
+            entries
+                .iter()
+                .rfind(|entry| matches!(entry, Entry::StepStarted { message: of, .. } if of == message))
+                .cloned()
+        });
+        let finish = Finish::Failed { message: why.to_owned() };
+        let ended = Entry::StepEnded { message: message.clone(), at, usage, finish };
+        self.context.journal.append([ended].into_iter().chain(started).collect()).await?;
+        Ok(())
+    }
+
     async fn end_step(&self, message: MessageId, reply: &Reply, finish: Finish) -> Result<(), StoreError> {
         let at = self.context.ports.clock.now();
         let ended = Entry::StepEnded { message, at, usage: reply.usage.unwrap_or_default(), finish };
@@ -220,8 +253,8 @@ impl Run {
         Ok(())
     }
 
-    async fn tell_usage(&self, reply: &Reply, model: &ConfiguredModel, spent: TurnSpent) {
-        let Some(usage) = reply.usage else { return };
+    async fn tell_usage(&self, usage: Option<Usage>, model: &ConfiguredModel, spent: TurnSpent) {
+        let Some(usage) = usage else { return };
         let prices = |wanted: &ModelRef| self.context.config().model(wanted)?.prices;
         let before = self.context.journal.read(|entries| cost::of_session(entries, prices));
         let cost = match model.prices {
@@ -323,6 +356,7 @@ fn finish(next: &Next, end: &ReplyEnd) -> Finish {
         (Next::RunCalls, _) => Finish::ToolCalls,
         (_, ReplyEnd::Cancelled) => Finish::Cancelled,
         (_, ReplyEnd::Failed(error)) => Finish::Failed { message: error.message.clone() },
+        (_, ReplyEnd::Spent(message)) => Finish::Failed { message: message.clone() },
         (Next::End(TurnEnd::Done), ReplyEnd::Finished(_)) => Finish::Stop,
         (_, ReplyEnd::Finished(reason)) => reason.clone(),
     }

@@ -5,9 +5,9 @@ use super::{TurnLimits, TurnSpent};
 use crate::config::Config;
 use crate::cost::{Prices, Rates};
 use crate::event::{SessionEvent, Severity};
-use crate::message::{Finish, TurnEnd};
+use crate::message::{Entry, Finish, TurnEnd};
 use crate::permission::{Origin, Rule, Verdict};
-use crate::ports::{AskOutcome, OptionKind};
+use crate::ports::{AskOutcome, AssistantBlock, ModelErrorKind, ModelMessage, OptionKind};
 use crate::session::SessionHandle;
 use crate::testing::{ModelPlayer, World, config};
 
@@ -260,4 +260,81 @@ async fn r13_3_a_limit_of_cost_without_prices_is_said_not_to_hold() {
     let notice = world.client.wait_for(|event| matches!(event, SessionEvent::Notice { .. })).await;
     let text = "`limits.cost` does not hold for p/m: its configuration has no prices.".to_owned();
     assert_eq!(notice, SessionEvent::Notice { severity: Severity::Warning, text });
+}
+
+fn spent(world: &World) -> Vec<TurnSpent> {
+    let spent = |event| if let SessionEvent::Usage { turn, .. } = event { turn } else { None };
+    world.client.events().into_iter().filter_map(spent).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn r13_3_tries_that_fail_are_paid_for_once_each() {
+    let (world, session, mut model) = open_with(limited(TurnLimits::default())).await;
+    let end = prompt(&session, "go");
+    for _ in 0..2 {
+        let reply = model.next_request().await;
+        // What is known replaces what was known.
+        reply.usage(100_000, 0).text("One, ").usage(100_000, 1000);
+        reply.fail(ModelErrorKind::Broken, "it broke off.");
+    }
+    let reply = model.next_request().await;
+    reply.usage(100_000, 0).text("One, two.").usage(100_000, 2000);
+    reply.finish(Finish::Stop);
+    assert_eq!(end.await, TurnEnd::Done);
+    let told: Vec<u64> = spent(&world).iter().map(|spent| spent.tokens).collect();
+    assert_eq!(told, [101_000, 202_000, 304_000]);
+    let costs =
+        |event| if let SessionEvent::Usage { cost, turn, .. } = event { Some((cost?, turn?.cost?)) } else { None };
+    let costs: Vec<(f64, f64)> = world.client.events().into_iter().filter_map(costs).collect();
+    for ((session, turn), expected) in costs.iter().zip([0.11, 0.22, 0.34]) {
+        assert!((session - expected).abs() < 1e-9 && (turn - expected).abs() < 1e-9, "{costs:?}");
+    }
+    assert_eq!(costs.len(), 3);
+    // It stays so for the next turn, and the conversation holds the answer once.
+    let end = prompt(&session, "again");
+    let reply = model.next_request().await;
+    let said = ModelMessage::Assistant(vec![AssistantBlock::Text("One, two.".to_owned())]);
+    assert_eq!(reply.request.messages[1..2], [said]);
+    assert_eq!(reply.request.messages.len(), 3);
+    reply.usage(100_000, 0);
+    reply.finish(Finish::Stop);
+    assert_eq!(end.await, TurnEnd::Done);
+    let cost = |event| if let SessionEvent::Usage { cost, .. } = event { cost } else { None };
+    let last = world.client.events().into_iter().filter_map(cost).next_back().unwrap();
+    assert!((last - 0.44).abs() < 1e-9, "{last}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn r13_3_no_further_try_is_made_beyond_a_limit() {
+    let limits = TurnLimits { tokens: Some(200_000), ..TurnLimits::default() };
+    let (world, session, mut model) = open_with(limited(limits)).await;
+    let end = prompt(&session, "go");
+    for _ in 0..2 {
+        let reply = model.next_request().await;
+        reply.usage(100_000, 0).text("One, ").call("a", "echo", "{}");
+        reply.fail(ModelErrorKind::Broken, "it broke off.");
+    }
+    let TurnEnd::Limit { message } = end.await else { panic!() };
+    assert!(message.contains("200000 tokens (200000 were used)"), "{message}");
+    assert!(model.waiting().is_none());
+    assert_eq!(spent(&world).last().map(|spent| spent.tokens), Some(200_000));
+    assert!(results(&world, &session).iter().all(|result| result.text.contains("was not run")));
+    let end = prompt(&session, "go on");
+    model.next_request().await.finish(Finish::Stop);
+    assert_eq!(end.await, TurnEnd::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r13_3_a_reply_that_is_cancelled_is_paid_for() {
+    let (world, session, mut model) = open_with(limited(TurnLimits::default())).await;
+    let end = prompt(&session, "go");
+    let reply = model.next_request().await;
+    reply.usage(100_000, 0).text("One, ");
+    world.client.wait_for(|event| matches!(event, SessionEvent::Text { .. })).await;
+    session.cancel();
+    assert_eq!(end.await, TurnEnd::Cancelled);
+    assert_eq!(spent(&world).iter().map(|spent| spent.tokens).collect::<Vec<_>>(), [100_000]);
+    let usages = |entry| if let Entry::StepEnded { usage, .. } = entry { Some(usage.input) } else { None };
+    let stored: Vec<u64> = world.store.entries(session.id()).into_iter().filter_map(usages).collect();
+    assert_eq!(stored, [100_000]);
 }

@@ -1,5 +1,6 @@
 //! What a turn has used up, and the limits at which it ends (R13.3). Counts; the limits come from the configuration.
 
+use crate::cost::Prices;
 use crate::message::Usage;
 
 /// Of one turn; `None` is no limit.
@@ -45,13 +46,18 @@ impl TurnSpent {
         Self { limits, ..Self::default() }
     }
 
-    pub(super) fn add_request(&mut self, usage: Option<Usage>, cost: Option<f64>) {
-        if let Some(usage) = usage {
-            self.tokens = self.tokens.saturating_add(usage.input).saturating_add(usage.output);
+    /// `prices` of the model that was asked.
+    pub(super) fn add_request(&mut self, usage: Option<Usage>, prices: Option<Prices>) {
+        let Some(usage) = usage else { return };
+        self.tokens = self.tokens.saturating_add(usage.input).saturating_add(usage.output);
+        if let Some(prices) = prices {
+            self.cost = Some(self.cost.unwrap_or_default() + prices.of(&usage));
         }
-        if let Some(cost) = cost {
-            self.cost = Some(self.cost.unwrap_or_default() + cost);
-        }
+    }
+
+    pub(super) fn with_request(mut self, usage: Option<Usage>, prices: Option<Prices>) -> Self {
+        self.add_request(usage, prices);
+        self
     }
 
     /// Counts the calls of a reply, unless they are more than the turn may make: then the text for the user.

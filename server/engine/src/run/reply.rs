@@ -33,6 +33,8 @@ pub(super) enum ReplyEnd {
     /// The turn was cancelled.
     Cancelled,
     Failed(ModelError),
+    /// It failed in a way that passes, and the turn has used up what another try would need; the text for the user.
+    Spent(String),
 }
 
 /// A part of the reply that is still growing.
