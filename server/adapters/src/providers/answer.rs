@@ -156,7 +156,10 @@ async fn step<D: Decoder>(reply: Option<Reply<D>>) -> Result<Option<(Vec<ModelEv
                 if !events.is_empty() || reply.decoder.is_finished() != was_finished {
                     reply.progress = Instant::now();
                 }
-                events.extend(reply.decoder.usage().map(ModelEvent::Usage));
+                // That of a finished answer is told at its end.
+                if !reply.decoder.is_finished() {
+                    events.extend(reply.decoder.usage().map(ModelEvent::Usage));
+                }
                 let events = reply.news(events);
                 if !events.is_empty() {
                     return Ok(Some((events, Some(reply))));
