@@ -7,6 +7,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use copydesk::wiring::SUPERVISE;
 use copydesk_adapters::os::environment::Variables;
 use copydesk_adapters::os::shell::OsShell;
 use copydesk_engine::ports::{CommandEnd, Confinement, SandboxPolicy, Shell as _, ShellCommand};
@@ -14,6 +15,7 @@ use copydesk_workspace::path::AbsPath;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::daemon::program;
 use crate::shell_texts::PROGRAMS;
 
 /// What texts did, with the folders in which they did it.
@@ -120,7 +122,7 @@ done 8<{base}/texts
 
 async fn drive(base: &Path, texts: &[&str]) {
     let path = |path: PathBuf| AbsPath::new(path).expect("an absolute path");
-    let shell = OsShell::new(Variables::of_process());
+    let shell = OsShell::new(Variables::of_process(), vec![program().into(), SUPERVISE.into()]);
     let policy = SandboxPolicy {
         writable: vec![path(base.to_owned())],
         readable: Vec::new(),

@@ -60,9 +60,6 @@ pub enum Command {
         #[arg(short, long)]
         follow: bool,
     },
-    /// Run by Copydesk itself: ends the commands of a daemon that was killed
-    #[command(hide = true)]
-    Guard,
     /// Show a whole turn on a sample project with a scripted model: needs no key, no network and no editor
     Demo,
 }

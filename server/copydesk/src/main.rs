@@ -10,18 +10,18 @@ use copydesk::cli::{Cli, Command};
 use copydesk::commands::Surroundings;
 use copydesk::commands::printable::Printable;
 use copydesk::serve::Farewell;
-use copydesk::wiring::Adapters;
+use copydesk::wiring::{Adapters, SUPERVISE};
 use copydesk::{commands, demo, log, process, serve, terminal};
 use copydesk_adapters::os::environment::{OsEnvironment, Variables};
-use copydesk_adapters::os::guardian;
+use copydesk_adapters::os::supervisor;
 use tracing_subscriber::filter::LevelFilter;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    if matches!(cli.command, Command::Guard) {
-        guardian::watch(std::io::stdin());
-        return ExitCode::SUCCESS;
+    // Before the command line is read as the user's: it stands beside each command.
+    if std::env::args_os().nth(1).is_some_and(|word| word == SUPERVISE) {
+        return if supervisor::supervise().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
+    let cli = Cli::parse();
     let variables = Variables::of_process();
     // The demo leaves the user's folders alone.
     let log_file = match cli.command {
@@ -62,7 +62,6 @@ fn main() -> ExitCode {
             runtime.block_on(look_after(async |at, out| commands::logs::follow(at, out).await))
         }
         Command::Demo => runtime.block_on(demo::run(&mut std::io::stdout())),
-        Command::Guard => Ok(ExitCode::SUCCESS),
     };
     // A read of standard input may still be waiting: it ends with the process, not before it.
     runtime.shutdown_background();

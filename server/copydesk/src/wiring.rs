@@ -20,6 +20,9 @@ use copydesk_engine::ports::{Environment, Ports};
 
 use crate::lsp::Services;
 
+/// The word by which this program is started as the supervisor of a command: no user's.
+pub const SUPERVISE: &str = "supervise-command";
+
 /// The adapters of one process.
 pub struct Adapters {
     pub ports: Ports,
@@ -33,19 +36,14 @@ impl Adapters {
     pub fn of_process() -> Self {
         let variables = Variables::of_process();
         let environment = Arc::new(OsEnvironment::new(variables.clone()));
-        let shell = OsShell::new(variables.clone()).guarded_by(guard());
-        Self::with_shell(shell, variables, environment)
+        Self::in_environment(variables, environment)
     }
 
     /// Folders are those of `environment`; children get `variables`.
     pub fn in_environment(variables: Variables, environment: Arc<dyn Environment>) -> Self {
-        Self::with_shell(OsShell::new(variables.clone()), variables, environment)
-    }
-
-    fn with_shell(shell: OsShell, variables: Variables, environment: Arc<dyn Environment>) -> Self {
         let folders = environment.folders();
         let disk = Arc::new(OsDisk);
-        let shell = Arc::new(shell);
+        let shell = Arc::new(OsShell::new(variables.clone(), supervisor()));
         let ports = Ports {
             files: Arc::new(DiskFiles::new(disk.clone())),
             search: Arc::new(OsSearch),
@@ -77,7 +75,7 @@ impl Adapters {
 }
 
 /// This program, as it is: its file may have been replaced since.
-fn guard() -> Vec<OsString> {
+fn supervisor() -> Vec<OsString> {
     let itself = if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() };
-    itself.map(|program| vec![program.into_os_string(), "guard".into()]).unwrap_or_default()
+    itself.map(|program| vec![program.into_os_string(), SUPERVISE.into()]).unwrap_or_default()
 }

@@ -7,6 +7,7 @@ mod other_unix;
 
 use std::collections::BTreeSet;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,8 @@ use linux as system;
 #[cfg(not(target_os = "linux"))]
 use other_unix as system;
 use rustix::process::Signal;
+
+pub(super) use system::{ADOPTS, close_at_exec, leaves};
 
 /// In the environment of every process of a command, with the command's own value.
 pub(crate) const MARKER: &str = "COPYDESK_COMMAND";
@@ -34,41 +37,43 @@ struct Process {
     started: u64,
 }
 
-/// A direct child and all that came of it: its session and group, the children of its children, and whoever carries the marker.
+/// A process and all that came of it.
 ///
-/// On Linux the direct child adopts the orphans below it, so that none is lost while it lives. Once it has ended, a process is lost that has left
-/// the session and cleaned its environment before. On other systems the tree is the process group.
+/// Where it has a supervisor that adopts orphans (Linux), that is all that is below the supervisor: none can leave. Where it has none, or somebody has
+/// killed it, the first process adopts the orphans as long as it lives, and the tree is its session and group, whoever carries the marker, and all that
+/// were seen before. On other systems the tree is the process group.
 #[derive(Debug)]
 pub(crate) struct ProcessTree {
-    root: Process,
+    /// Not of the tree.
+    supervisor: Option<Process>,
+    first: Process,
+    /// Empty: nobody carries one.
     marker: String,
     /// All that were ever seen: their later children are found by them.
     known: BTreeSet<Process>,
+    /// At its end the supervisor ends what is left.
+    leash: Option<OwnedFd>,
 }
 
 impl ProcessTree {
-    /// `child` has not been waited for, so that its number is its own.
+    /// `child` has not been waited for, so that its number is its own. It has called `detach`.
     pub(crate) fn of_child(child: u32, marker: String) -> Option<Self> {
-        let pid = i32::try_from(child).ok()?;
-        let root = Process { pid, started: system::started(pid) };
-        Some(Self { root, marker, known: BTreeSet::from([root]) })
+        let first = Process::of(i32::try_from(child).ok()?);
+        Some(Self { supervisor: None, first, marker, known: BTreeSet::from([first]), leash: None })
     }
 
-    /// What carries the marker, where the direct child is not known.
-    pub(crate) fn of_marker(marker: String) -> Self {
-        // No process, session or group has this number.
-        Self::of_root(-1, 0, marker)
+    /// `first` as its supervisor, a child of this process, has told it. When this is dropped the supervisor ends what is left.
+    pub(super) fn supervised(supervisor: u32, first: i32, marker: String, leash: OwnedFd) -> Self {
+        let supervisor = i32::try_from(supervisor).ok().map(Process::of);
+        let first = Process::of(first);
+        Self { supervisor, first, marker, known: BTreeSet::from([first]), leash: Some(leash) }
     }
 
-    /// As `identity` told it.
-    pub(crate) fn of_root(pid: i32, started: u64, marker: String) -> Self {
-        let root = Process { pid, started };
-        Self { root, marker, known: BTreeSet::from([root]) }
-    }
-
-    /// Marker, number of the direct child, and when that started in the system's own unit.
-    pub(crate) fn identity(&self) -> (&str, i32, u64) {
-        (&self.marker, self.root.pid, self.root.started)
+    /// For the supervisor itself.
+    pub(super) fn of_supervisor(first: i32) -> Self {
+        let this = Process::of(rustix::process::getpid().as_raw_pid());
+        let first = Process { pid: first, started: 0 };
+        Self { supervisor: Some(this), first, marker: String::new(), known: BTreeSet::new(), leash: None }
     }
 
     /// Those that live. A process that only waits to be collected by its parent does not.
@@ -78,29 +83,48 @@ impl ProcessTree {
 
     /// TERM, a second of grace, KILL. Returns how many are left: none, unless the kernel holds them.
     pub(crate) fn end(&mut self) -> usize {
-        signal_all(&self.living(), Signal::TERM);
-        if self.wait(GRACE) { 0 } else { self.kill() }
+        let living = self.living();
+        signal_all(&living, Signal::TERM);
+        // One that is stopped hears nothing else.
+        signal_all(&living, Signal::CONT);
+        if self.wait(GRACE) { self.done() } else { self.kill() }
     }
 
     /// As `end`, without grace.
     pub(crate) fn kill(&mut self) -> usize {
         let start = Instant::now();
         loop {
+            self.stop(start);
             let living = self.living();
-            // The direct child goes last, stopped before: as long as it lives it adopts what its descendants leave behind.
-            let (root, others): (Vec<_>, Vec<_>) = living.iter().partition(|process| **process == self.root);
-            if others.is_empty() {
-                signal_all(&root, Signal::KILL);
-            } else {
-                signal_all(&root, Signal::STOP);
-                signal_all(&others, Signal::KILL);
+            if living.is_empty() {
+                return self.done();
             }
-            if living.is_empty() || start.elapsed() > KILL_LIMIT {
-                signal_all(&root, Signal::KILL);
+            signal_all(&living, Signal::KILL);
+            if start.elapsed() > KILL_LIMIT {
                 return living.len();
             }
             thread::sleep(LOOK_AGAIN);
         }
+    }
+
+    /// Stopped they start no others, and keep those from starting that wait for a free place: none is ahead of the next look.
+    fn stop(&mut self, start: Instant) {
+        let mut stopped = BTreeSet::new();
+        loop {
+            let new: Vec<_> = self.living().into_iter().filter(|process| !stopped.contains(process)).collect();
+            if new.is_empty() || start.elapsed() > KILL_LIMIT {
+                return;
+            }
+            signal_all(&new, Signal::STOP);
+            stopped.extend(new);
+        }
+    }
+
+    /// Nothing is left. The supervisor ends by itself, unless somebody has stopped it.
+    fn done(&mut self) -> usize {
+        signal_all(self.supervisor.as_slice(), Signal::CONT);
+        self.leash = None;
+        0
     }
 
     /// Whether all were gone in time.
@@ -116,11 +140,20 @@ impl ProcessTree {
     }
 
     fn living(&mut self) -> Vec<Process> {
-        system::living(self.root, &self.marker, &mut self.known)
+        let living = system::living(self);
+        self.known.extend(&living);
+        living
     }
 }
 
-/// For the child between fork and exec: a session of its own, without controlling terminal.
+impl Process {
+    /// Starts at 0 where it is gone.
+    fn of(pid: i32) -> Self {
+        Self { pid, started: system::started(pid) }
+    }
+}
+
+/// For a child between fork and exec: a session of its own, without controlling terminal; what its descendants leave behind becomes its own.
 pub(crate) fn detach() -> io::Result<()> {
     rustix::process::setsid()?;
     system::adopt_orphans()

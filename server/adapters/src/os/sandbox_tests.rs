@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::os::environment::Variables;
 use crate::os::shell::OsShell;
+use crate::os::supervisor::tests::launch;
 
 /// A workspace, a temporary folder, a home with secrets, and a folder of others.
 struct Cell {
@@ -64,7 +65,7 @@ impl Cell {
         all.retain(|(name, _)| name != "CARGO_TARGET_DIR");
         all.push(("HOME".into(), path("home").as_path().into()));
         all.push(("ACME_API_KEY".into(), "sk-of-the-daemon".into()));
-        Self { shell: OsShell::new(all.into_iter().collect()), root, policy }
+        Self { shell: OsShell::new(all.into_iter().collect(), launch()), root, policy }
     }
 
     fn path(&self, name: &str) -> PathBuf {

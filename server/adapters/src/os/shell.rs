@@ -13,22 +13,22 @@ use copydesk_engine::ports::{
 };
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
 use super::child_variables;
 use super::environment::Variables;
-use super::guardian::Guardian;
-use super::process_tree::{self, MARKER, ProcessTree};
+use super::process_tree::{MARKER, ProcessTree};
 use super::sandbox::{self, Jail};
+use super::supervisor::{Exit, Launch, Supervised};
 
 /// How long output is awaited once the direct child has ended, whoever holds the pipe (R7.1).
 const DRAIN: Duration = Duration::from_millis(500);
-/// How long a killed child is awaited: longer only where the kernel holds it.
+/// How long the supervisor of an ended command is awaited: longer only where the kernel holds a process.
 const COLLECT: Duration = Duration::from_millis(500);
 
 /// Nothing that asks, pages or edits may wait for a user (R7.2).
@@ -44,24 +44,18 @@ const SET: [(&str, &str); 9] = [
     ("TERM", "dumb"),
 ];
 
-/// Processes that outlive their command are ended by `kill_survivors`, and with this value at the latest.
+/// Processes that outlive their command are ended by `kill_survivors`, and with this value at the latest: when this process is killed too.
 pub struct OsShell {
     variables: Variables,
     survivors: Arc<Mutex<Vec<ProcessTree>>>,
     support: OnceLock<SandboxSupport>,
-    guardian: Option<Arc<Guardian>>,
+    supervisor: Launch,
 }
 
 impl OsShell {
-    pub fn new(variables: Variables) -> Self {
-        Self { variables, survivors: Arc::default(), support: OnceLock::new(), guardian: None }
-    }
-
-    /// `launch` is a program with its arguments that runs `guardian::watch` on its standard input: commands then end also when this process is killed.
-    #[must_use]
-    pub fn guarded_by(mut self, launch: Vec<OsString>) -> Self {
-        self.guardian = Some(Arc::new(Guardian::new(launch)));
-        self
+    /// `supervisor` is a program with its arguments (seven words at the most) that runs `supervisor::supervise`.
+    pub fn new(variables: Variables, supervisor: Vec<OsString>) -> Self {
+        Self { variables, survivors: Arc::default(), support: OnceLock::new(), supervisor: Launch::new(supervisor) }
     }
 
     /// Ends what earlier commands have left running; returns when it is gone, after two seconds at the latest.
@@ -111,13 +105,14 @@ impl OsShell {
         let ended = reader.read_during(async {
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => Ok(Err(CommandEnd::Cancelled)),
-                () = sleep_until(deadline) => Ok(Err(CommandEnd::TimedOut)),
-                status = running.child.wait() => status.map(Ok),
+                () = cancel.cancelled() => Err(CommandEnd::Cancelled),
+                () = sleep_until(deadline) => Err(CommandEnd::TimedOut),
+                // Who kills the supervisor ends the command.
+                exit = running.supervised.wait() => exit.ok_or(CommandEnd::Signalled(libc::SIGKILL)),
             }
         });
-        let end = match ended.await.map_err(|error| ShellError::Spawn(error.to_string()))? {
-            Ok(status) => {
+        let end = match ended.await {
+            Ok(Exit { status, leaves }) => {
                 let drain = Instant::now() + DRAIN;
                 let stopped = reader.read_to_end(async {
                     tokio::select! {
@@ -126,16 +121,16 @@ impl OsShell {
                         () = sleep_until(drain) => Ok(()),
                     }
                 });
-                stopped.await.unwrap_or(Ok(())).map(|()| end_of(status))
+                stopped.await.unwrap_or(Ok(())).map(|()| (end_of(status), leaves))
             }
             Err(end) => Err(end),
         };
         let (end, survivors) = match end {
-            Ok(end) => (end, running.guard.leave().await),
+            Ok((end, false)) => (end, running.guard.leave_nothing()),
+            Ok((end, true)) => (end, running.guard.leave().await),
             Err(end) => {
                 let left = reader.read_during(running.guard.end()).await.unwrap_or(0);
-                // Collected here, else by the runtime.
-                let _ = timeout(COLLECT, running.child.wait()).await;
+                running.supervised.collect(COLLECT).await;
                 reader.read_to_end(sleep_until(Instant::now() + DRAIN)).await;
                 (end, left)
             }
@@ -157,10 +152,6 @@ impl OsShell {
 
         let launcher = jail.iter().flat_map(Jail::launcher).map(OsString::from);
         let mut words = launcher.chain([bash.into_os_string()]);
-        if let Some(guardian) = &self.guardian {
-            guardian.expect(&marker);
-        }
-        let daemon = rustix::process::getpid();
         let mut process = Command::new(words.next().ok_or(ShellError::NoBash)?);
         process
             .args(words)
@@ -174,25 +165,10 @@ impl OsShell {
             .stdin(Stdio::null())
             .stdout(writer.try_clone().map_err(spawn_error)?)
             .stderr(writer);
-        #[expect(unsafe_code, reason = "std has no safe way to start a session in a child")]
-        // SAFETY: both make system calls and neither allocate nor take a lock.
-        unsafe {
-            process.pre_exec(move || {
-                process_tree::detach()?;
-                // The daemon was killed in this moment: nobody would know of the command.
-                if rustix::process::getppid() != Some(daemon) {
-                    return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
-                }
-                jail.as_ref().map_or(Ok(()), Jail::enter)
-            });
-        }
-        let child = process.spawn().map_err(spawn_error)?;
-        let tree = child.id().and_then(|pid| ProcessTree::of_child(pid, marker));
-        if let (Some(guardian), Some(tree)) = (&self.guardian, &tree) {
-            guardian.know(tree);
-        }
+        let enter = move || jail.as_ref().map_or(Ok(()), Jail::enter);
+        let (supervised, tree) = self.supervisor.spawn(process, marker, enter).map_err(spawn_error)?;
         let survivors = Arc::clone(&self.survivors);
-        Ok(Running { child, pipe, guard: Guard { tree, survivors, guardian: self.guardian.clone() } })
+        Ok(Running { supervised, pipe, guard: Guard { tree: Some(tree), survivors } })
     }
 }
 
@@ -218,7 +194,7 @@ impl Drop for OsShell {
 }
 
 struct Running {
-    child: Child,
+    supervised: Supervised,
     pipe: pipe::Receiver,
     guard: Guard,
 }
@@ -227,30 +203,26 @@ struct Running {
 struct Guard {
     tree: Option<ProcessTree>,
     survivors: Arc<Mutex<Vec<ProcessTree>>>,
-    guardian: Option<Arc<Guardian>>,
 }
 
 impl Guard {
+    /// The command has ended, and nothing of it was there any more: there is nothing to look for.
+    fn leave_nothing(mut self) -> usize {
+        self.tree = None;
+        0
+    }
+
     /// The command has ended: what still lives is noted for `kill_survivors`, and counted.
     async fn leave(mut self) -> usize {
         let Some(mut tree) = self.tree.take() else { return 0 };
-        let (survivors, guardian) = (Arc::clone(&self.survivors), self.guardian.clone());
-        let forget = move |tree: &ProcessTree| forget(guardian.as_deref(), tree);
+        let survivors = Arc::clone(&self.survivors);
         let counted = spawn_blocking(move || {
             let living = tree.count_living();
             if living > 0 {
                 let mut survivors = survivors.lock().unwrap_or_else(PoisonError::into_inner);
                 // Those that have ended by themselves are forgotten here, so that the list does not grow with the day.
-                survivors.retain_mut(|earlier| {
-                    let lives = earlier.count_living() > 0;
-                    if !lives {
-                        forget(earlier);
-                    }
-                    lives
-                });
+                survivors.retain_mut(|earlier| earlier.count_living() > 0);
                 survivors.push(tree);
-            } else {
-                forget(&tree);
             }
             living
         });
@@ -258,15 +230,8 @@ impl Guard {
     }
 
     fn end(mut self) -> JoinHandle<usize> {
-        let guardian = self.guardian.clone();
         match self.tree.take() {
-            Some(mut tree) => spawn_blocking(move || {
-                let left = tree.end();
-                if left == 0 {
-                    forget(guardian.as_deref(), &tree);
-                }
-                left
-            }),
+            Some(mut tree) => spawn_blocking(move || tree.end()),
             None => spawn_blocking(|| 0),
         }
     }
@@ -274,17 +239,9 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if let Some(tree) = &mut self.tree
-            && tree.kill() == 0
-        {
-            forget(self.guardian.as_deref(), tree);
+        if let Some(tree) = &mut self.tree {
+            tree.kill();
         }
-    }
-}
-
-fn forget(guardian: Option<&Guardian>, gone: &ProcessTree) {
-    if let Some(guardian) = guardian {
-        guardian.forget(gone.identity().0);
     }
 }
 

@@ -9,6 +9,9 @@ use copydesk_engine::ports::Confinement;
 use copydesk_workspace::path::AbsPath;
 
 use super::*;
+use tokio::time::timeout;
+
+use crate::os::supervisor::tests::launch;
 
 /// Longer than anything here takes, shorter than what must not be waited for.
 const LONG: Duration = Duration::from_secs(30);
@@ -25,7 +28,7 @@ impl Fixture {
         let mut all: Vec<_> = Variables::of_process().iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
         all.push(("HOME".into(), temp.path().into()));
         all.extend(variables.iter().map(|(name, value)| (name.into(), value.into())));
-        Self { shell: OsShell::new(all.into_iter().collect()), temp }
+        Self { shell: OsShell::new(all.into_iter().collect(), launch()), temp }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -121,7 +124,7 @@ async fn what_cannot_start_says_why() {
     let missing = fixture.command("true").folder.join("missing");
     let command = ShellCommand { folder: missing.clone(), ..fixture.command("true") };
     assert_eq!(run(&fixture.shell, command).await, ShellError::NoFolder(missing));
-    let shell = OsShell::new([("PATH", "/nonexistent")].into_iter().collect());
+    let shell = OsShell::new([("PATH", "/nonexistent")].into_iter().collect(), launch());
     assert_eq!(run(&shell, fixture.command("true")).await, ShellError::NoBash);
 }
 
@@ -133,7 +136,7 @@ async fn start_up_files_and_exported_functions_are_left_out() {
     }
     let start = fixture.path("start");
     let variables = [("BASH_ENV", start.to_str().unwrap()), ("ENV", start.to_str().unwrap()), ("CDPATH", "/")];
-    let shell = OsShell::new(fixture.shell.variables.iter().chain(as_os(&variables)).collect());
+    let shell = OsShell::new(fixture.shell.variables.iter().chain(as_os(&variables)).collect(), launch());
     let fixture = Fixture { shell, ..fixture };
     fixture.check("echo hi; mkdir tmp; cd tmp; bash -c 'echo inner'", "hi\ninner\n").await;
 }
@@ -179,6 +182,8 @@ async fn c46_r7_1_silent_background_children_do_not_hold_the_call() {
         "sleep 60 & echo $! > pid_1; echo hi",
         "setsid sleep 60 </dev/null >/dev/null & echo $! > pid_2; echo hi",
         "(setsid sleep 60 & echo $! > pid_3) ; echo hi",
+        // Out of its session, without its environment, its parents gone.
+        "(env -i setsid bash -c 'exec >/dev/null; echo $$ > pid_4; exec sleep 60' &); until [ -s pid_4 ]; do sleep 0.02; done; echo hi",
     ] {
         let start = Instant::now();
         let outcome = fixture.run(text).await;
@@ -187,7 +192,7 @@ async fn c46_r7_1_silent_background_children_do_not_hold_the_call() {
         assert_eq!(outcome.survivors, 1, "{text}");
     }
     let left = fixture.noted();
-    assert_eq!((left.len(), left.iter().all(|pid| lives(*pid))), (3, true));
+    assert_eq!((left.len(), left.iter().all(|pid| lives(*pid))), (4, true));
     fixture.shell.kill_survivors().await;
     assert!(!left.iter().any(|pid| lives(*pid)));
 }

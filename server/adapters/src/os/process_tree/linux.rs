@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, WaitOptions, wait};
 
-use super::{MARKER, Process};
+use super::{MARKER, Process, ProcessTree};
+
+/// Whether a supervisor is the parent of all that the command's processes leave behind.
+pub(in super::super) const ADOPTS: bool = true;
 
 struct Entry {
     process: Process,
@@ -17,22 +20,14 @@ struct Entry {
     dead: bool,
 }
 
-pub(super) fn living(root: Process, marker: &str, known: &mut BTreeSet<Process>) -> Vec<Process> {
+pub(super) fn living(tree: &ProcessTree) -> Vec<Process> {
     let entries = entries();
-    // A session keeps its number from being given again; where another process has it, the session is gone.
-    let reused = entries.iter().any(|entry| entry.process.pid == root.pid && entry.process != root);
-    let variable = format!("{MARKER}={marker}");
-
-    let mut members: BTreeSet<i32> = BTreeSet::new();
-    for entry in &entries {
-        let in_session = !reused && (entry.session == root.pid || entry.group == root.pid);
-        if known.contains(&entry.process)
-            || in_session
-            || (entry.process.started >= root.started && has_variable(entry.process.pid, &variable))
-        {
-            members.insert(entry.process.pid);
-        }
-    }
+    let lives = |process: &Process| entries.iter().any(|entry| entry.process == *process && !entry.dead);
+    let supervisor = tree.supervisor.filter(lives).map(|supervisor| supervisor.pid);
+    let mut members = match supervisor {
+        Some(pid) => BTreeSet::from([pid]),
+        None => found(tree, &entries),
+    };
     loop {
         let before = members.len();
         for entry in &entries {
@@ -44,11 +39,25 @@ pub(super) fn living(root: Process, marker: &str, known: &mut BTreeSet<Process>)
             break;
         }
     }
-
     let found = entries.iter().filter(|entry| members.contains(&entry.process.pid));
-    let living: Vec<_> = found.filter(|entry| !entry.dead).map(|entry| entry.process).collect();
-    known.extend(&living);
-    living
+    let found = found.filter(|entry| !entry.dead && supervisor != Some(entry.process.pid));
+    found.map(|entry| entry.process).collect()
+}
+
+/// Without a supervisor: whoever shows that it belongs to the tree.
+fn found(tree: &ProcessTree, entries: &[Entry]) -> BTreeSet<i32> {
+    let first = tree.first;
+    // A session keeps its number from being given again; where another process has it, the session is gone.
+    let reused = entries.iter().any(|entry| entry.process.pid == first.pid && entry.process != first);
+    let variable = format!("{MARKER}={}", tree.marker);
+    let is_marked = |process: &Process| {
+        !tree.marker.is_empty() && process.started >= first.started && has_variable(process.pid, &variable)
+    };
+    let belongs = |entry: &&Entry| {
+        let in_session = !reused && (entry.session == first.pid || entry.group == first.pid);
+        tree.known.contains(&entry.process) || in_session || is_marked(&entry.process)
+    };
+    entries.iter().filter(belongs).map(|entry| entry.process.pid).collect()
 }
 
 /// Clock ticks since the machine's start; 0 where the process is gone.
@@ -68,6 +77,26 @@ pub(super) fn signal(process: Process, signal: Signal) {
 
 pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(Pid::INIT))?)
+}
+
+/// For a supervisor whose command has ended: whether it has other children. Collects those that are dead.
+pub(in super::super) fn leaves(_command: i32) -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(None) => return true,
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// What the editor has left open in the daemon is no business of the next program's. Between fork and exec: one system call.
+pub(in super::super) fn close_at_exec() -> rustix::io::Result<()> {
+    const FIRST: u32 = 3;
+    #[expect(unsafe_code, reason = "rustix has no call for it")]
+    // SAFETY: marks descriptors, closes none now.
+    let answer = unsafe { libc::syscall(libc::SYS_close_range, FIRST, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if answer == 0 { Ok(()) } else { Err(rustix::io::Errno::NOSYS) }
 }
 
 fn entries() -> Vec<Entry> {

@@ -1,18 +1,16 @@
-//! Unix without `/proc`: the tree is the process group of the direct child, so what leaves the group is not found.
+//! Unix without `/proc`: the tree is the process group of the first process, so what leaves the group is not found.
 
-use std::collections::BTreeSet;
 use std::io;
 
 use rustix::process::{Pid, Signal};
 
-use super::Process;
+use super::{Process, ProcessTree};
 
-pub(super) fn living(root: Process, _marker: &str, _known: &mut BTreeSet<Process>) -> Vec<Process> {
-    let group = Pid::from_raw(root.pid).filter(|_| root.pid > 0);
-    match group.map(rustix::process::test_kill_process_group) {
-        Some(Ok(())) => vec![root],
-        Some(Err(_)) | None => Vec::new(),
-    }
+/// Orphans go to the system's first process.
+pub(in super::super) const ADOPTS: bool = false;
+
+pub(super) fn living(tree: &ProcessTree) -> Vec<Process> {
+    if leaves(tree.first.pid) { vec![tree.first] } else { Vec::new() }
 }
 
 pub(super) fn started(_pid: i32) -> u64 {
@@ -27,5 +25,15 @@ pub(super) fn signal(process: Process, signal: Signal) {
 }
 
 pub(super) fn adopt_orphans() -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether anything is left of the command's group.
+pub(in super::super) fn leaves(command: i32) -> bool {
+    Pid::from_raw(command).is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
+}
+
+/// No call does it for all; what we open ourselves is marked when it is opened.
+pub(in super::super) fn close_at_exec() -> rustix::io::Result<()> {
     Ok(())
 }

@@ -13,6 +13,8 @@ use copydesk_engine::ports::{SandboxPolicy, SandboxSupport};
 use landlock::ABI;
 use seccompiler::BpfProgram;
 
+use crate::os::process_tree;
+
 /// The first that guards against emptying a file (Linux 6.2).
 const LEAST: i32 = 3;
 /// The first that guards devices against `ioctl` (Linux 6.10).
@@ -89,21 +91,14 @@ impl Jail {
     }
 
     pub(super) fn enter(&self) -> io::Result<()> {
-        close_at_exec()?;
+        // It may lead where no rule does.
+        process_tree::close_at_exec()?;
         privileges::give_up()?;
         #[expect(unsafe_code, reason = "the crate's own call allocates")]
         // SAFETY: a system call on a descriptor that lives as long as `self`.
         done(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.files.as_raw_fd(), 0u32) })?;
         self.calls.iter().try_for_each(calls::install)
     }
-}
-
-/// What the editor has left open in the daemon, and would come to the command: it may lead where no rule does.
-fn close_at_exec() -> io::Result<()> {
-    const FIRST: u32 = 3;
-    #[expect(unsafe_code, reason = "rustix has no call for it")]
-    // SAFETY: marks descriptors, closes none now.
-    done(unsafe { libc::syscall(libc::SYS_close_range, FIRST, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) })
 }
 
 fn done(answer: c_long) -> io::Result<()> {
