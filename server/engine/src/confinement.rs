@@ -2,12 +2,16 @@
 
 mod secrets;
 
+use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 
-use crate::ports::{Confinement, Folders, SandboxPolicy, SandboxSupport};
+use crate::ports::{Confinement, Environment, Folders, SandboxPolicy, SandboxSupport};
 use crate::tool::Facts;
 
-pub use secrets::secrets;
+pub use secrets::{named_secrets, secrets};
+
+/// Of the hash of a project's root in the name of its temporary folder, hexadecimal.
+const TEMP_DIGITS: usize = 16;
 
 /// The key `sandbox`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +73,7 @@ pub fn confine(
     settings: &SandboxSettings,
     support: &SandboxSupport,
     facts: &Facts,
-    folders: &Folders,
+    environment: &dyn Environment,
     rights: Rights,
 ) -> Confinement {
     if !is_in_force(settings, support) {
@@ -79,7 +83,13 @@ pub fn confine(
     // Who opens a folder with secrets in it works on them.
     let is_opened = |secret: &AbsPath| workspace.iter().any(|root| root.starts_with(secret));
     let is_lifted = |secret: &AbsPath| settings.readable.iter().any(|readable| secret.starts_with(readable));
-    let hidden = secrets(folders).into_iter().filter(|secret| !is_opened(secret) && !is_lifted(secret));
+    // What a variable names in a project is of the project. The home folder as a workspace is none.
+    let home = environment.folders().home;
+    let is_of_project =
+        |secret: &AbsPath| workspace.iter().any(|root| secret.starts_with(root) && !home.starts_with(root));
+    let named = named_secrets(environment, &facts.folder).into_iter().filter(|secret| !is_of_project(secret));
+    let hidden = secrets(&environment.folders()).into_iter().chain(named);
+    let hidden = hidden.filter(|secret| !is_opened(secret) && !is_lifted(secret));
     let unreadable = distinct(hidden.chain(settings.unreadable.iter().cloned()));
     let writable = match rights.workspace {
         WorkspaceRight::Change => distinct(workspace.iter().chain(&settings.writable).cloned()),
@@ -89,6 +99,14 @@ pub fn confine(
     // Outputs of tools are to be paged.
     let readable = vec![facts.spill.clone()];
     Confinement::Sandbox(SandboxPolicy { writable, unreadable, readable, network, temp: facts.temp.clone() })
+}
+
+/// The temporary folder of the commands of one project, by its root's real path: what one project's commands leave there, caches among it, is read by those of
+/// no other.
+pub(crate) fn temp_of(folders: &Folders, project: &AbsPath) -> AbsPath {
+    let hash = format!("{:?}", ContentHash::of(project.as_path().as_os_str().as_encoded_bytes()));
+    let name = format!("{}-{}", folders.temp.name(), hash.get(..TEMP_DIGITS).unwrap_or(&hash));
+    folders.temp.parent().map_or_else(|| folders.temp.join(&name), |parent| parent.join(&name))
 }
 
 fn distinct(paths: impl Iterator<Item = AbsPath>) -> Vec<AbsPath> {

@@ -1,5 +1,4 @@
 use super::*;
-use crate::ports::Environment as _;
 use crate::testing::FakeEnvironment;
 
 fn path(text: &str) -> AbsPath {
@@ -27,8 +26,16 @@ fn enforced() -> SandboxSupport {
 const USUAL: Rights = Rights { workspace: WorkspaceRight::Change, network: NetworkRight::AsSet };
 
 fn policy_in(folder: &str, settings: &SandboxSettings, rights: Rights) -> SandboxPolicy {
-    let folders = FakeEnvironment::new([]).folders();
-    match confine(settings, &enforced(), &facts(folder), &folders, rights) {
+    policy_with([], folder, settings, rights)
+}
+
+fn policy_with<const N: usize>(
+    variables: [(&str, &str); N],
+    folder: &str,
+    settings: &SandboxSettings,
+    rights: Rights,
+) -> SandboxPolicy {
+    match confine(settings, &enforced(), &facts(folder), &*FakeEnvironment::new(variables), rights) {
         Confinement::Sandbox(policy) => policy,
         Confinement::None => panic!("not confined"),
     }
@@ -114,6 +121,58 @@ fn settings_widen_and_narrow() {
 }
 
 #[test]
+fn r8_5_secrets_are_found_where_variables_have_moved_them() {
+    for (variable, value, hidden) in [
+        ("COPYDESK_CONFIG", "/srv/c.json", &["/srv/c.json"][..]),
+        ("COPYDESK_CONFIG", "../c.json", &["/c.json"]),
+        ("COPYDESK_CONFIG_DIR", "/srv/d", &["/srv/d/copydesk.json", "/srv/d/copydesk.jsonc"]),
+        ("OPENCODE_CONFIG", "/srv/o.json", &["/srv/o.json"]),
+        ("OPENCODE_CONFIG_DIR", "/srv/o", &["/srv/o/opencode.json", "/srv/o/opencode.jsonc"]),
+        ("CARGO_HOME", "/srv/cargo", &["/srv/cargo/credentials", "/srv/cargo/credentials.toml"]),
+        ("NPM_CONFIG_USERCONFIG", "/srv/npmrc", &["/srv/npmrc"]),
+        ("npm_config_userconfig", "/srv/npmrc", &["/srv/npmrc"]),
+        ("PIP_CONFIG_FILE", "/srv/pip.conf", &["/srv/pip.conf"]),
+        ("AWS_SHARED_CREDENTIALS_FILE", "/srv/aws", &["/srv/aws"]),
+        ("KUBECONFIG", "/srv/one::/srv/two", &["/srv/one", "/srv/two"]),
+        ("GNUPGHOME", "/srv/gnupg", &["/srv/gnupg"]),
+        ("DOCKER_CONFIG", "/srv/docker", &["/srv/docker/config.json"]),
+        ("GH_CONFIG_DIR", "/srv/gh", &["/srv/gh"]),
+        ("NETRC", "/srv/netrc", &["/srv/netrc"]),
+        // Without these nothing would run.
+        ("PIP_CONFIG_FILE", "/dev/null", &[]),
+        ("GNUPGHOME", "/home/user", &[]),
+        ("GNUPGHOME", "/", &[]),
+        ("NETRC", "", &[]),
+        // Of the project.
+        ("KUBECONFIG", "kube.yaml", &[]),
+        ("AWS_SHARED_CREDENTIALS_FILE", "/other/aws", &[]),
+        ("GH_CONFIG_DIR", "/w", &[]),
+    ] {
+        let mut policy = policy_with([(variable, value)], "/w", &SandboxSettings::default(), USUAL);
+        let usual = policy_with([], "/w", &SandboxSettings::default(), USUAL);
+        policy.unreadable.retain(|place| !usual.unreadable.contains(place));
+        assert_eq!(policy.unreadable, hidden.iter().map(|place| path(place)).collect::<Vec<_>>(), "{variable}={value}");
+    }
+    // The home folder as a workspace is no project.
+    let policy = policy_with([("NETRC", "/home/user/my/netrc")], "/home/user", &SandboxSettings::default(), USUAL);
+    assert!(policy.unreadable.contains(&path("/home/user/my/netrc")));
+    let lifted = SandboxSettings { readable: vec![path("/srv")], ..SandboxSettings::default() };
+    let policy = policy_with([("NETRC", "/srv/netrc")], "/w", &lifted, USUAL);
+    assert!(!policy.unreadable.contains(&path("/srv/netrc")));
+}
+
+#[test]
+fn temporary_folders_are_told_apart_by_their_project() {
+    let folders = FakeEnvironment::new([]).folders();
+    let name = |project: &str| temp_of(&folders, &path(project)).to_string();
+    assert_eq!(name("/w"), name("/w"));
+    assert_ne!(name("/w"), name("/v"));
+    let name = name("/w");
+    let hash = name.strip_prefix("/tmp/copydesk-").unwrap();
+    assert!(hash.len() == TEMP_DIGITS && hash.chars().all(|digit| digit.is_ascii_hexdigit()), "{name}");
+}
+
+#[test]
 fn a_call_has_the_rights_that_it_was_given() {
     let settings = SandboxSettings { writable: vec![path("/cache")], ..SandboxSettings::default() };
     let read_only = Rights { workspace: WorkspaceRight::Read, network: NetworkRight::Full };
@@ -131,9 +190,9 @@ fn a_workspace_in_a_place_of_secrets_stays_whole() {
 
 #[test]
 fn there_is_no_confinement_where_it_is_off_or_the_system_has_none() {
-    let folders = FakeEnvironment::new([]).folders();
+    let environment = &*FakeEnvironment::new([]);
     let off = SandboxSettings { enabled: false, ..SandboxSettings::default() };
     let missing = SandboxSupport::Missing { reason: "an old kernel".to_owned() };
-    assert_eq!(confine(&off, &enforced(), &facts("/w"), &folders, USUAL), Confinement::None);
-    assert_eq!(confine(&SandboxSettings::default(), &missing, &facts("/w"), &folders, USUAL), Confinement::None);
+    assert_eq!(confine(&off, &enforced(), &facts("/w"), environment, USUAL), Confinement::None);
+    assert_eq!(confine(&SandboxSettings::default(), &missing, &facts("/w"), environment, USUAL), Confinement::None);
 }

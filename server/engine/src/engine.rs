@@ -1,5 +1,6 @@
 //! The engine as the faces see it: sessions are opened here, and driven through their handles. What is done with stored ones stands in `stored`.
 
+mod fresh;
 mod stored;
 mod transitions;
 mod trust;
@@ -15,12 +16,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::{self, Config, EditorSays, SharedConfigs, Survey};
+use crate::confinement;
 use crate::ids::SessionId;
 use crate::ports::{Connection, Ports, SessionMeta, StoreError};
 use crate::registry::Registry;
 use crate::session::{Actor, Context, Parts, SessionHandle};
 use crate::tool::Facts;
 
+use fresh::Fresh;
 use stored::Rows;
 pub use stored::{History, Listing, Lives, LoadSession, Loaded, SessionPage, SessionSummary};
 use transitions::Transitions;
@@ -184,6 +187,9 @@ impl Engine {
         config: Config,
         connection: Connection,
     ) -> Result<SessionHandle, EngineError> {
+        if self.closing.is_cancelled() {
+            return Err(EngineError::ShuttingDown);
+        }
         let id = SessionId::next(&*self.ports.ids);
         let meta = SessionMeta {
             id: id.clone(),
@@ -191,8 +197,11 @@ impl Engine {
             folder: place.facts.folder.clone(),
             roots: place.facts.roots.clone(),
         };
+        let fresh = Fresh::new(id.clone(), Arc::clone(&self.ports.store), self.tasks.clone());
         self.ports.store.create(meta).await?;
-        self.open(id, place, config, connection, Rows::default())
+        let session = self.open(id, place, config, connection, Rows::default())?;
+        fresh.opened();
+        Ok(session)
     }
 
     pub(crate) async fn place(&self, folder: AbsPath, roots: Vec<AbsPath>) -> Place {
@@ -202,20 +211,21 @@ impl Engine {
         let defaults = Config::default();
         let is_git = found.is_some();
         let worktree = found.unwrap_or_else(|| folder.clone());
+        let project = self.ports.files.real_path(worktree.clone()).await.unwrap_or_else(|_| worktree.clone());
         Place {
             is_git,
-            project: self.ports.files.real_path(worktree.clone()).await.unwrap_or_else(|_| worktree.clone()),
             facts: Facts {
                 worktree,
                 folder,
                 roots,
                 ambiguous,
                 platform: self.ports.environment.platform(),
-                temp: folders.temp,
+                temp: confinement::temp_of(&folders, &project),
                 spill: folders.data.join("tool-output"),
                 max_lines: defaults.max_output_lines,
                 max_bytes: defaults.max_output_bytes,
             },
+            project,
         }
     }
 

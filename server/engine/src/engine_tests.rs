@@ -178,3 +178,42 @@ async fn the_worktree_is_the_nearest_ancestor_under_version_control() {
         assert_eq!(place.is_git, worktree.is_some());
     }
 }
+
+/// `session/new` that was cancelled, and one that the end of the daemon has overtaken.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_given_up_on_while_its_row_is_written_leaves_none() {
+    let (model, _player) = FakeModel::new();
+    let world = World::new(model);
+    let engine = Engine::new(world.ports.clone());
+    let answer = world.store.hold_answer();
+    {
+        let mut making = std::pin::pin!(engine.new_session(new(&world, "/home/user/project")));
+        while engine.ports.store.list().await.unwrap().is_empty() {
+            assert!(futures::poll!(&mut making).is_pending(), "its row is written, its answer is not there");
+        }
+    }
+    drop(answer);
+    engine.shutdown().await;
+    assert_eq!(engine.ports.store.list().await.unwrap(), [], "nobody knows of it");
+
+    let late = engine.new_session(new(&world, "/home/user/project")).await;
+    assert_eq!(late.err(), Some(EngineError::ShuttingDown));
+    engine.tasks.wait().await;
+    assert_eq!(engine.ports.store.list().await.unwrap(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_worktree_has_a_temporary_folder_of_its_own() {
+    let (model, _player) = FakeModel::new();
+    let world = World::new(model);
+    let engine = Engine::new(world.ports.clone());
+    for folder in ["/srv/one/.git", "/srv/one/deep", "/srv/two"] {
+        world.disk.put(&path(folder).join("file"), "");
+    }
+    let temp = async |folder: &str| engine.place(path(folder), vec![path(folder)]).await.facts.temp;
+    let one = temp("/srv/one").await;
+    assert_eq!(temp("/srv/one/deep").await, one, "one work tree");
+    assert_ne!(temp("/srv/two").await, one);
+    let base = world.ports.environment.folders().temp.to_string();
+    assert!(one.to_string().starts_with(&format!("{base}-")), "{one}");
+}

@@ -60,8 +60,7 @@ impl Runner {
         let workspace = if agent.name == PLAN { WorkspaceRight::Read } else { WorkspaceRight::Change };
         let network = if reach.network { NetworkRight::Full } else { NetworkRight::AsSet };
         let rights = Rights { workspace, network };
-        let mut confinement =
-            confine(&config.sandbox, &ports.shell.sandbox(), facts, &ports.environment.folders(), rights);
+        let mut confinement = confine(&config.sandbox, &ports.shell.sandbox(), facts, &*ports.environment, rights);
         if let (Confinement::Sandbox(policy), WorkspaceRight::Change) = (&mut confinement, workspace) {
             policy.writable.extend(reach.writable.iter().cloned());
         }

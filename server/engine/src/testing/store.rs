@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use copydesk_workspace::hash::ContentHash;
+use tokio::sync::Notify;
 
 use super::{Boundaries, lock};
 use crate::ids::SessionId;
@@ -26,6 +27,8 @@ pub struct MemoryStore {
     flushes: AtomicUsize,
     pages: AtomicUsize,
     boundaries: Boundaries,
+    /// What the next `create` waits for once it has written, as one whose answer is on its way.
+    answer: Mutex<Option<Arc<Notify>>>,
 }
 
 impl MemoryStore {
@@ -45,6 +48,13 @@ impl MemoryStore {
     /// Every append fails with it, until it is `None` again.
     pub fn break_with(&self, error: Option<StoreError>) {
         *lock(&self.broken) = error;
+    }
+
+    /// The next session's row is written, and not answered before this is told.
+    pub fn hold_answer(&self) -> Arc<Notify> {
+        let answer = Arc::new(Notify::new());
+        *lock(&self.answer) = Some(Arc::clone(&answer));
+        answer
     }
 
     /// A row of every session that cannot be read from now on, as `load` reports it.
@@ -99,6 +109,10 @@ impl Store for MemoryStore {
         Box::pin(async move {
             lock(&self.held).insert(meta.id.clone());
             lock(&self.sessions).insert(meta.id.clone(), (meta, Vec::new()));
+            let answer = lock(&self.answer).take();
+            if let Some(answer) = answer {
+                answer.notified().await;
+            }
             Ok(())
         })
     }
