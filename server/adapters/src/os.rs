@@ -2,7 +2,7 @@
 
 pub mod auth_file;
 mod capture;
-mod child_variables;
+pub(crate) mod child_variables;
 pub mod disk;
 pub mod environment;
 pub mod files;

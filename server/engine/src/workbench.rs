@@ -71,7 +71,7 @@ impl BenchShell {
 
 pub(crate) fn printed(text: &str) -> ShellOutcome {
     let output = CapturedOutput { head: text.to_owned(), ..CapturedOutput::default() };
-    ShellOutcome { end: CommandEnd::Exited(0), output, survivors: 0 }
+    ShellOutcome { end: CommandEnd::Exited(0), output, survivors: 0, left_out: Vec::new() }
 }
 
 impl Shell for BenchShell {

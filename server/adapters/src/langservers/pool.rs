@@ -135,6 +135,7 @@ impl SessionServers {
                     folder: root.clone(),
                     env: server.env.clone(),
                     hidden_vars: self.scope.hidden_vars.clone(),
+                    passed_vars: self.scope.passed_vars.clone(),
                 },
                 root,
                 initialization: server.initialization.clone(),

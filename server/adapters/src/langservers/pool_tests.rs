@@ -47,7 +47,17 @@ impl Place {
     fn variables(&self) -> Variables {
         let bin = self.path("bin").to_string();
         let path = format!("{bin}:/usr/local/bin:/usr/bin:/bin");
-        [("PATH", path.as_str()), ("SECRET_KEY", "sk-secret"), ("KEPT", "kept")].into_iter().collect()
+        [
+            ("PATH", path.as_str()),
+            ("SECRET_KEY", "sk-secret"),
+            ("COPY_OF_KEY", "sk-secret"),
+            ("OTHER_TOKEN", "t0ken"),
+            ("GOFLAGS", "-mod=mod"),
+            ("SSH_AUTH_SOCK", "/run/agent"),
+            ("KEPT", "kept"),
+        ]
+        .into_iter()
+        .collect()
     }
 
     fn scope(&self, servers: LanguageServers) -> DiagnosticsScope {
@@ -56,6 +66,7 @@ impl Place {
             roots: vec![self.path("project")],
             overlay: Arc::new(Overlay::new()),
             hidden_vars: vec!["SECRET_KEY".to_owned()],
+            passed_vars: ["KEPT", "COPY_OF_KEY"].map(str::to_owned).to_vec(),
         }
     }
 
@@ -152,7 +163,11 @@ while :; do sleep 5; done"#,
     .await
     .unwrap();
     let environment = std::fs::read_to_string(place.path("bin/ty.env").as_path()).unwrap();
-    assert!(environment.contains("KEPT=kept") && !environment.contains("sk-secret"), "{environment}");
+    for passed in ["KEPT=kept", "GOFLAGS=-mod=mod", "SSH_AUTH_SOCK=/run/agent"] {
+        assert!(environment.contains(passed), "{environment}");
+    }
+    // A key of a provider under any name, and whatever is in no list.
+    assert!(!environment.contains("sk-secret") && !environment.contains("t0ken"), "{environment}");
     assert!(left_over(&place) > 0);
     pool.shutdown().await;
     assert_eq!(left_over(&place), 0);

@@ -1,4 +1,4 @@
-//! The process of a language server: started without the keys of providers, its standard error drained, ended with all that it has started.
+//! The process of a language server: started with the variables of commands, its standard error drained, ended with all that it has started.
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
@@ -14,6 +14,7 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::os::child_variables::{self, Asked};
 use crate::os::environment::Variables;
 use crate::os::process_tree::{self, MARKER, ProcessTree};
 
@@ -30,6 +31,7 @@ pub(super) struct Launch {
     pub(super) folder: AbsPath,
     pub(super) env: BTreeMap<String, String>,
     pub(super) hidden_vars: Vec<String>,
+    pub(super) passed_vars: Vec<String>,
 }
 
 /// Both directions to a server that was started, and its process where it has one.
@@ -48,13 +50,13 @@ pub(super) struct ServerProcess {
 
 pub(super) fn start(launch: &Launch, variables: &Variables) -> io::Result<Transport> {
     let marker: String = std::iter::repeat_with(fastrand::alphanumeric).take(16).collect();
-    let is_hidden = |name: &std::ffi::OsStr| launch.hidden_vars.iter().any(|hidden| name == hidden.as_str());
+    let asked = Asked { hidden: &launch.hidden_vars, passed: &launch.passed_vars };
     let mut command = Command::new(&launch.program);
     command
         .args(&launch.arguments)
         .current_dir(launch.folder.as_path())
         .env_clear()
-        .envs(variables.iter().filter(|(name, _)| !is_hidden(name)))
+        .envs(child_variables::outside(variables, asked))
         .envs(&launch.env)
         .env(MARKER, &marker)
         .stdin(Stdio::piped())

@@ -103,6 +103,7 @@ fn stage(character: Character) -> Stage {
             folder: root(),
             env: Default::default(),
             hidden_vars: Vec::new(),
+            passed_vars: Vec::new(),
         },
         root: root(),
         initialization: json!({ "played": { "level": 3 } }),

@@ -1,4 +1,4 @@
-//! Which variables of the daemon a command gets (R19.3): those of this list, since what a variable holds does not show in its name, and more only by the
+//! Which variables of the daemon a command or a language server gets (R19.3): those of this list, since what a variable holds does not show in its name, and more only by the
 //! user's word. Sets nothing of its own but what the sandbox's temporary folder asks for.
 
 use std::ffi::{OsStr, OsString};
@@ -323,50 +323,63 @@ const REMOVED: &[&str] =
 /// Places for what programs would write below the home folder and cannot do without, inside of the sandbox's temporary folder.
 const CACHES: [(&str, &str); 2] = [("GOCACHE", "go-build"), ("npm_config_cache", "npm")];
 
+/// Whose programs get the variables, and by which of the user's words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// Names of variables that children must not see: neither these nor others of the same value.
+    pub(crate) hidden: &'a [String],
+    /// Names of further ones; `*` at the end stands for any rest.
+    pub(crate) passed: &'a [String],
+}
+
+/// For a program that runs outside of the sandbox.
+pub(crate) fn outside(variables: &Variables, asked: Asked<'_>) -> Vec<(OsString, OsString)> {
+    passed(variables, asked, &[PASSED, PASSED_OUTSIDE])
+}
+
 pub(super) fn of(variables: &Variables, command: &ShellCommand) -> Vec<(OsString, OsString)> {
-    let keys: Vec<&OsStr> = command
-        .hidden_vars
-        .iter()
-        .filter_map(|name| variables.get(name))
-        // Shorter ones are no keys, and stand in other variables by chance.
-        .filter(|value| value.len() >= 8)
-        .collect();
-    let is_outside = command.confinement == Confinement::None;
-    let passes = |name: &OsStr, value: &OsStr| {
-        let Some(name) = name.to_str() else { return false };
-        let is_key = command.hidden_vars.iter().any(|hidden| hidden == name) || keys.contains(&value);
-        // Functions that bash has exported would stand before programs of their name.
-        let is_removed = name.starts_with("BASH_FUNC_") || REMOVED.contains(&name);
-        let is_asked_for = command.passed_vars.iter().any(|pattern| matches(pattern, name));
-        !is_key && !is_removed && (is_asked_for || is_usual(name, value, is_outside))
-    };
-    let mut passed: Vec<(OsString, OsString)> = variables
-        .iter()
-        .filter(|(name, value)| passes(name, value))
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect();
-    if let Confinement::Sandbox(policy) = &command.confinement {
-        passed.retain(|(name, _)| !["TMPDIR", "TMP", "TEMP"].iter().any(|other| name == other));
-        passed.push(("TMPDIR".into(), policy.temp.as_path().into()));
-        for (name, folder) in CACHES {
-            if !passed.iter().any(|(other, _)| other == name) {
-                passed.push((name.into(), policy.temp.join(folder).as_path().into()));
-            }
+    let asked = Asked { hidden: &command.hidden_vars, passed: &command.passed_vars };
+    let Confinement::Sandbox(policy) = &command.confinement else { return outside(variables, asked) };
+    let mut passed = passed(variables, asked, &[PASSED]);
+    passed.retain(|(name, _)| !["TMPDIR", "TMP", "TEMP"].iter().any(|other| name == other));
+    passed.push(("TMPDIR".into(), policy.temp.as_path().into()));
+    for (name, folder) in CACHES {
+        if !passed.iter().any(|(other, _)| other == name) {
+            passed.push((name.into(), policy.temp.join(folder).as_path().into()));
         }
     }
     passed
 }
 
-fn is_usual(name: &str, value: &OsStr, is_outside: bool) -> bool {
+fn passed(variables: &Variables, asked: Asked<'_>, usual: &[&[&str]]) -> Vec<(OsString, OsString)> {
+    let keys: Vec<&OsStr> = asked
+        .hidden
+        .iter()
+        .filter_map(|name| variables.get(name))
+        // Shorter ones are no keys, and stand in other variables by chance.
+        .filter(|value| value.len() >= 8)
+        .collect();
+    let passes = |name: &OsStr, value: &OsStr| {
+        let Some(name) = name.to_str() else { return false };
+        let is_key = asked.hidden.iter().any(|hidden| hidden == name) || keys.contains(&value);
+        // Functions that bash has exported would stand before programs of their name.
+        let is_removed = name.starts_with("BASH_FUNC_") || REMOVED.contains(&name);
+        let is_asked_for = asked.passed.iter().any(|pattern| matches(pattern, name));
+        !is_key && !is_removed && (is_asked_for || is_usual(name, value, usual))
+    };
+    let passed = variables.iter().filter(|(name, value)| passes(name, value));
+    passed.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+fn is_usual(name: &str, value: &OsStr, usual: &[&[&str]]) -> bool {
     let is_proxy = PROXIES.contains(&name.to_ascii_uppercase().as_str());
     if is_proxy || name == "GOPROXY" {
         // An address with a user's name, and mostly a password.
         return !value.as_encoded_bytes().contains(&b'@');
     }
-    let listed = |list: &[&str]| list.iter().any(|pattern| matches(pattern, name));
-    let is_listed = listed(PASSED) || is_outside && listed(PASSED_OUTSIDE);
-    let is_named = PASSED.contains(&name) || PASSED_OUTSIDE.contains(&name);
-    is_listed && (is_named || !TELLING.iter().any(|word| name.to_ascii_uppercase().contains(word)))
+    let mut patterns = usual.iter().copied().flatten();
+    let is_telling = TELLING.iter().any(|word| name.to_ascii_uppercase().contains(word));
+    patterns.any(|pattern| *pattern == name || matches(pattern, name) && !is_telling)
 }
 
 fn matches(pattern: &str, name: &str) -> bool {

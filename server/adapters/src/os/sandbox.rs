@@ -39,6 +39,11 @@ impl Jail {
         self.0.launcher()
     }
 
+    /// What is hidden besides what the policy says, in words.
+    pub(crate) fn left_out(&self) -> &[String] {
+        self.0.left_out()
+    }
+
     /// In the child between fork and exec: makes system calls alone, neither allocates nor takes a lock. There is no way back.
     pub(crate) fn enter(&self) -> io::Result<()> {
         self.0.enter()

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use copydesk_engine::ports::{
-    CommandEnd, Confinement, SandboxPolicy, SandboxSupport, Shell as _, ShellCommand, ShellError,
+    CommandEnd, Confinement, SandboxPolicy, SandboxSupport, Shell as _, ShellCommand, ShellError, ShellOutcome,
 };
 use copydesk_workspace::path::AbsPath;
 use tokio::sync::mpsc;
@@ -78,6 +78,12 @@ impl Cell {
 
     /// Exit code and output, in the workspace; `$R` is the folder of everything.
     async fn run(&self, text: &str) -> (i32, String) {
+        let outcome = self.outcome(text).await;
+        let CommandEnd::Exited(code) = outcome.end else { panic!("{outcome:?}") };
+        (code, outcome.output.head + &outcome.output.tail)
+    }
+
+    async fn outcome(&self, text: &str) -> ShellOutcome {
         let folder = AbsPath::new(self.path("ws")).unwrap();
         let command = ShellCommand {
             command: format!("R={}; {text}", self.root.path().display()),
@@ -88,9 +94,7 @@ impl Cell {
             passed_vars: Vec::new(),
             confinement: Confinement::Sandbox(self.policy.clone()),
         };
-        let outcome = self.shell.run(command, mpsc::channel(1).0, CancellationToken::new()).await.unwrap();
-        let CommandEnd::Exited(code) = outcome.end else { panic!("{outcome:?}") };
-        (code, outcome.output.head + &outcome.output.tail)
+        self.shell.run(command, mpsc::channel(1).0, CancellationToken::new()).await.unwrap()
     }
 
     async fn done(&self, text: &str) -> String {
@@ -241,6 +245,26 @@ async fn other_processes_are_out_of_reach() {
         cell.done("strace -o /dev/null true").await;
     }
     cell.done("sleep 30 & kill $!").await;
+}
+
+/// Of others; the command's own can be changed by itself.
+#[tokio::test]
+async fn priority_and_processors_of_other_processes_stay_as_they_are() {
+    let Some(cell) = cell().await else { return };
+    for (program, other, own) in [
+        ("renice", "renice -n 5 -p $PPID", "nice -n 5 true"),
+        ("renice", "renice -n 5 -u $(id -u)", "true"),
+        ("taskset", "taskset -p 1 $PPID", "taskset 1 true"),
+        ("chrt", "chrt -b -p 0 $PPID", "chrt -b 0 true"),
+        ("ionice", "ionice -c 3 -p $PPID", "ionice -c 3 true"),
+        ("ionice", "ionice -c 3 -u $(id -u)", "true"),
+    ] {
+        if cell.has(program) {
+            let told = cell.refused(other).await;
+            assert!(told.contains("Operation not permitted"), "{other}: {told}");
+            cell.done(own).await;
+        }
+    }
 }
 
 #[tokio::test]
@@ -448,8 +472,9 @@ async fn builds_and_their_tools_run() {
 #[tokio::test]
 async fn behind_the_last_rule_nothing_is_open() {
     let Some(cell) = cell().await else { return };
-    let rules = super::linux::files::ruleset_within(&cell.policy, landlock::ABI::V3, 0).unwrap();
-    let jail = super::linux::Jail::of_files(rules);
+    let made = super::linux::files::rules_within(&cell.policy, landlock::ABI::V3, 0).unwrap();
+    assert!(made.left_out.iter().any(|line| line.contains(" entries of / are hidden too")), "{:?}", made.left_out);
+    let jail = super::linux::Jail::of_files(made.ruleset);
     let mut command = std::process::Command::new("cat");
     command.arg(Path::new("/etc/passwd"));
     #[expect(unsafe_code, reason = "as the shell does it")]
@@ -458,4 +483,26 @@ async fn behind_the_last_rule_nothing_is_open() {
         std::os::unix::process::CommandExt::pre_exec(&mut command, move || jail.enter());
     }
     assert_eq!(command.output().unwrap_err().kind(), std::io::ErrorKind::PermissionDenied);
+}
+
+/// The files beside a secret are more than there are rules.
+#[tokio::test]
+async fn a_crowd_beside_a_secret_hides_some_of_itself_and_nothing_else() {
+    let Some(cell) = cell().await else { return };
+    let crowd = cell.path("home/.config");
+    for number in 0..20_500 {
+        fs::write(crowd.join(format!("file{number:05}")), "harmless").unwrap();
+    }
+    let (code, output) = cell.run("cat own $R/outside/theirs $R/home/.profile $R/home/.config/app/settings").await;
+    assert_eq!((code, output.as_str()), (0, "owntheirsharmlessharmless"), "folders, and what is elsewhere");
+    cell.done("cat $R/home/.config/file00000").await;
+    cell.refused("cat $R/home/.config/file20499").await;
+    for secret in ["home/.config/gh/hosts", "home/.ssh/id"] {
+        assert!(!cell.refused(&format!("cat $R/{secret}")).await.contains("SECRET"));
+    }
+    let left_out = cell.outcome("false").await.left_out;
+    let place = fs::canonicalize(&crowd).unwrap();
+    let [line] = &left_out[..] else { panic!("{left_out:?}") };
+    assert!(line.contains(&format!(" of the 20501 entries of {} are hidden too", place.display())), "{line}");
+    assert_eq!(Cell::new().outcome("false").await.left_out, Vec::<String>::new(), "where there is room for all");
 }

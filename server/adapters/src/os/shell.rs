@@ -86,7 +86,7 @@ impl OsShell {
     ) -> Result<ShellOutcome, ShellError> {
         if cancel.is_cancelled() {
             let output = CapturedOutput::default();
-            return Ok(ShellOutcome { end: CommandEnd::Cancelled, output, survivors: 0 });
+            return Ok(ShellOutcome { end: CommandEnd::Cancelled, output, survivors: 0, left_out: Vec::new() });
         }
         let deadline = Instant::now() + command.timeout;
         let started = tokio::select! {
@@ -98,7 +98,9 @@ impl OsShell {
         };
         let mut running = match started {
             Ok(running) => running,
-            Err(end) => return Ok(ShellOutcome { end, output: CapturedOutput::default(), survivors: 0 }),
+            Err(end) => {
+                return Ok(ShellOutcome { end, output: CapturedOutput::default(), survivors: 0, left_out: Vec::new() });
+            }
         };
         let mut reader = Reader { pipe: Some(running.pipe), capture: Capture::new(command.overflow), output };
 
@@ -135,7 +137,7 @@ impl OsShell {
                 (end, left)
             }
         };
-        Ok(ShellOutcome { end, output: reader.capture.finish().await, survivors })
+        Ok(ShellOutcome { end, output: reader.capture.finish().await, survivors, left_out: running.left_out })
     }
 
     async fn start(&self, command: &ShellCommand) -> Result<Running, ShellError> {
@@ -165,10 +167,11 @@ impl OsShell {
             .stdin(Stdio::null())
             .stdout(writer.try_clone().map_err(spawn_error)?)
             .stderr(writer);
+        let left_out = jail.iter().flat_map(Jail::left_out).cloned().collect();
         let enter = move || jail.as_ref().map_or(Ok(()), Jail::enter);
         let (supervised, tree) = self.supervisor.spawn(process, marker, enter).map_err(spawn_error)?;
         let survivors = Arc::clone(&self.survivors);
-        Ok(Running { supervised, pipe, guard: Guard { tree: Some(tree), survivors } })
+        Ok(Running { supervised, left_out, pipe, guard: Guard { tree: Some(tree), survivors } })
     }
 }
 
@@ -195,6 +198,7 @@ impl Drop for OsShell {
 
 struct Running {
     supervised: Supervised,
+    left_out: Vec<String>,
     pipe: pipe::Receiver,
     guard: Guard,
 }

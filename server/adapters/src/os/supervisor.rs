@@ -128,6 +128,7 @@ fn supervisor(words: &[CString], command: i32, ours: BorrowedFd<'_>, theirs: Bor
 }
 
 fn prepare(command: i32, ours: BorrowedFd<'_>, theirs: BorrowedFd<'_>) -> rustix::io::Result<()> {
+    ignore_signals();
     let pid = command.to_ne_bytes();
     // What is written to an end arrives at the other one: both learn it.
     rustix::io::write(ours, &pid)?;
@@ -139,6 +140,17 @@ fn prepare(command: i32, ours: BorrowedFd<'_>, theirs: BorrowedFd<'_>) -> rustix
     process_tree::close_at_exec()?;
     // It keeps no folder from being unmounted.
     rustix::process::chdir(c"/")
+}
+
+/// Who tells all of the daemon's processes to end does not end the one by which it finds what is left. It stays so in the next program.
+fn ignore_signals() {
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+        #[expect(unsafe_code, reason = "no crate at hand has it")]
+        // SAFETY: no handler is set.
+        unsafe {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+    }
 }
 
 fn become_program(words: &[CString]) -> io::Error {

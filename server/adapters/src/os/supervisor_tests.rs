@@ -81,3 +81,54 @@ async fn a_killed_supervisor_is_no_exit() {
     assert!(tree.count_living() >= 1, "the command lives, and is known without it");
     assert_eq!(tree.kill(), 0);
 }
+
+#[tokio::test]
+async fn a_supervisor_that_is_told_to_end_or_stopped_stays_with_its_command() {
+    let text = "for signal in HUP INT TERM; do kill -$signal $PPID; done; (env -i setsid sleep 600 &); exit 5";
+    let (mut supervised, mut tree) = spawn(bash(text)).unwrap();
+    let exit = supervised.wait().await.unwrap();
+    assert_eq!((exit.status.code(), exit.leaves), (Some(5), true));
+    assert_eq!((tree.count_living(), tree.kill()), (1, 0));
+
+    let (supervised, mut tree) = spawn(bash("kill -STOP $PPID; while :; do sleep 1; done")).unwrap();
+    let supervisor = supervised.supervisor.id().unwrap();
+    let is_stopped = || {
+        let stat = std::fs::read_to_string(format!("/proc/{supervisor}/stat")).unwrap();
+        stat[stat.rfind(')').unwrap() + 1..].trim_start().starts_with('T')
+    };
+    timeout(Duration::from_secs(30), async {
+        while !is_stopped() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!(tree.kill(), 0);
+    let Supervised { mut supervisor, .. } = supervised;
+    timeout(Duration::from_secs(30), supervisor.wait()).await.unwrap().unwrap();
+}
+
+/// As when the daemon is killed: nothing looks for what is left but the supervisor.
+#[tokio::test]
+async fn the_end_of_the_connection_ends_all_that_is_left() {
+    let temp = tempfile::tempdir().unwrap();
+    let fifo = temp.path().join("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    // Deaf, stopped, and out of sight: each holds the pipe open as long as it lives.
+    let text = format!(
+        "exec 9>{}; trap '' TERM; (env -i setsid bash -c 'kill -STOP $$' &); (env -i setsid sleep 600 &); echo up >&9; while :; do sleep 600; done",
+        fifo.display()
+    );
+    let (supervised, tree) = spawn(bash(&text)).unwrap();
+    let (up, is_up) = tokio::sync::oneshot::channel();
+    let reader = tokio::task::spawn_blocking(move || {
+        let mut fifo = std::fs::File::open(fifo).unwrap();
+        let mut word = [0; 3];
+        fifo.read_exact(&mut word).unwrap();
+        up.send(word).unwrap();
+        fifo.read_to_end(&mut Vec::new()).unwrap()
+    });
+    assert_eq!(&timeout(Duration::from_secs(30), is_up).await.unwrap().unwrap(), b"up\n");
+    drop((supervised, tree));
+    assert_eq!(timeout(Duration::from_secs(30), reader).await.unwrap().unwrap(), 0);
+}

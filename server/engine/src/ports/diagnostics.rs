@@ -30,6 +30,8 @@ pub struct DiagnosticsScope {
     pub overlay: Arc<Overlay>,
     /// Names of variables that children must not see, e.g. keys of providers.
     pub hidden_vars: Vec<String>,
+    /// Names of variables that servers get besides those that every command gets; `*` at the end stands for any rest.
+    pub passed_vars: Vec<String>,
 }
 
 /// The user's word on language servers of the daemon's own. Never a project's: they are programs.

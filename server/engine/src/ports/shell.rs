@@ -80,6 +80,8 @@ pub struct ShellOutcome {
     pub output: CapturedOutput,
     /// Processes of the command that still run.
     pub survivors: usize,
+    /// What the sandbox had to hide besides what it was told to, in words; mostly nothing.
+    pub left_out: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -57,6 +57,7 @@ impl Loaded {
             roots: facts.roots.clone(),
             overlay: Arc::clone(&connection.overlay),
             hidden_vars: config.key_variables.clone(),
+            passed_vars: config.sandbox.environment.clone(),
         };
         let diagnostics = connection.diagnostics.for_session(&scope);
         Self { config, diagnostics: diagnostics.unwrap_or_else(|| Arc::clone(&connection.diagnostics)) }

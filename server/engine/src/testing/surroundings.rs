@@ -155,7 +155,7 @@ impl Shell for FakeShell {
                 CommandEnd::Exited(0)
             };
             let output = CapturedOutput { head: format!("{text}\n"), ..CapturedOutput::default() };
-            Ok(ShellOutcome { end, output, survivors: 0 })
+            Ok(ShellOutcome { end, output, survivors: 0, left_out: Vec::new() })
         })
     }
 

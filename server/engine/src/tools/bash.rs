@@ -145,6 +145,7 @@ impl Tool for Bash {
 
         let mut text = shown(&outcome.output, ctx).await;
         let ended = ended(&outcome, timeout);
+        let boundary = boundary.into_iter().chain(outcome.left_out);
         let boundary = boundary.filter(|_| outcome.end != CommandEnd::Exited(0));
         for note in ended.into_iter().chain(boundary).chain(notes) {
             text.push_str(&format!("\n[{note}]"));

@@ -217,7 +217,7 @@ async fn r7_4_what_the_shell_left_out_counts_too() {
             omitted_lines: 3,
             file: Some(path("/data/tool-output/x")),
         };
-        ShellOutcome { end: CommandEnd::Exited(0), output, survivors: 0 }
+        ShellOutcome { end: CommandEnd::Exited(0), output, survivors: 0, left_out: Vec::new() }
     });
     let text = bench.done("bash", command("x")).await;
     assert!(

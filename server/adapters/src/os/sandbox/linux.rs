@@ -73,21 +73,27 @@ fn landlock_version() -> Result<i32, String> {
 pub(super) struct Jail {
     files: OwnedFd,
     calls: Vec<BpfProgram>,
+    left_out: Vec<String>,
 }
 
 impl Jail {
     pub(super) fn new(policy: &SandboxPolicy) -> Result<Self, String> {
         let version = ABI::from(landlock_version()?);
-        Ok(Self { files: files::ruleset(policy, version)?, calls: calls::programs(policy.network)? })
+        let files::Made { ruleset, left_out } = files::rules(policy, version)?;
+        Ok(Self { files: ruleset, calls: calls::programs(policy.network)?, left_out })
     }
 
     #[cfg(test)]
     pub(super) fn of_files(files: OwnedFd) -> Self {
-        Self { files, calls: Vec::new() }
+        Self { files, calls: Vec::new(), left_out: Vec::new() }
     }
 
     pub(super) fn launcher(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    pub(super) fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     pub(super) fn enter(&self) -> io::Result<()> {

@@ -99,6 +99,10 @@ mod running {
             vec![PROGRAM.to_owned(), "-p".to_owned(), self.profile.clone()]
         }
 
+        pub(in super::super) fn left_out(&self) -> &[String] {
+            &[]
+        }
+
         /// The launcher does it.
         pub(in super::super) fn enter(&self) -> io::Result<()> {
             Ok(())

@@ -19,6 +19,10 @@ impl Jail {
         match *self {}
     }
 
+    pub(super) fn left_out(&self) -> &[String] {
+        match *self {}
+    }
+
     pub(super) fn enter(&self) -> io::Result<()> {
         match *self {}
     }

@@ -77,6 +77,20 @@ const NAMESPACES: [c_int; 7] = [
 /// For `unshare` alone: in `clone` the bit belongs to the signal.
 const CLONE_NEWTIME: u64 = 0x80;
 
+/// Their first argument is the process, or 0 for the one that calls.
+const OF_A_PROCESS: &[i64] = &[
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+];
+
+/// All processes of the user; its kin are one process (1) and a group of them (2).
+const IOPRIO_WHO_USER: u64 = 3;
+
 /// They put input into a terminal, for whoever reads from it next.
 const TYPING: [u64; 2] = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
 
@@ -120,8 +134,13 @@ fn refused(network: bool) -> Result<Rules, seccompiler::BackendError> {
     rules.insert(libc::SYS_clone, clone);
     rules.insert(libc::SYS_unshare, unshare);
     rules.insert(libc::SYS_ioctl, TYPING.into_iter().map(|request| all(&[is(1, request)?])).collect::<Result<_, _>>()?);
-    // The limits of another process.
-    rules.insert(libc::SYS_prlimit64, vec![all(&[is_not(0, 0)?])?]);
+    // Limits, processors, priority and memory of another process. That a process names itself by its number the filter does not see: 0 is itself.
+    for call in OF_A_PROCESS {
+        rules.insert(*call, vec![all(&[is_not(0, 0)?])?]);
+    }
+    for (call, users) in [(libc::SYS_setpriority, libc::PRIO_USER as u64), (libc::SYS_ioprio_set, IOPRIO_WHO_USER)] {
+        rules.insert(call, vec![all(&[is(0, users)?])?, all(&[is_not(1, 0)?])?]);
+    }
 
     let [unix, inet, inet6, netlink] =
         [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(|family| family as u32 as u64);

@@ -2,9 +2,11 @@
 //! everything around it, its siblings along the way from the root.
 //!
 //! What follows from that: the *names* in hidden folders can be listed, since the right to list is given for the root; a file that others make beside a
-//! hidden one while a command runs cannot be read by it; and where a hidden place lies inside of a writable folder (the home folder opened as a
+//! hidden one while a command runs cannot be read by it; of a folder with very many entries around a hidden place some are hidden with it; and where a hidden place lies inside of a writable folder (the home folder opened as a
 //! workspace), nothing can be made or removed in the folders on the way to it.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,8 +20,10 @@ use landlock::{
 };
 use rustix::fs::{FileType, Mode, OFlags};
 
-/// About 50 ms. What comes behind cannot be read.
+/// About 50 ms. What finds no place among them cannot be read, and is told.
 const MOST_RULES: usize = 20_000;
+/// Of one folder; the others are as good as left out.
+const MOST_LISTED: usize = 100_000;
 
 /// Devices without a memory that others see, and the terminal, which commands do not have.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
@@ -33,11 +37,17 @@ const CHANGE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
 });
 const USE_DEVICE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate | IoctlDev});
 
-pub(super) fn ruleset(policy: &SandboxPolicy, version: ABI) -> Result<OwnedFd, String> {
-    ruleset_within(policy, version, MOST_RULES)
+/// Rules, and in words what is hidden though nobody asked for it.
+pub(in super::super) struct Made {
+    pub(in super::super) ruleset: OwnedFd,
+    pub(in super::super) left_out: Vec<String>,
 }
 
-pub(in super::super) fn ruleset_within(policy: &SandboxPolicy, version: ABI, most: usize) -> Result<OwnedFd, String> {
+pub(super) fn rules(policy: &SandboxPolicy, version: ABI) -> Result<Made, String> {
+    rules_within(policy, version, MOST_RULES)
+}
+
+pub(in super::super) fn rules_within(policy: &SandboxPolicy, version: ABI, most: usize) -> Result<Made, String> {
     let failed = |error: landlock::RulesetError| format!("Landlock refuses the rules: {error}");
     let mut handled = Ruleset::default().handle_access(AccessFs::from_all(version)).map_err(failed)?;
     let scopes = Scope::from_all(version);
@@ -50,21 +60,27 @@ pub(in super::super) fn ruleset_within(policy: &SandboxPolicy, version: ABI, mos
     hidden.push(PathBuf::from("/dev"));
 
     let created = handled.create().map_err(failed)?;
-    let mut rules = Rules { ruleset: created, version, hidden: &hidden, left: most };
+    let mut rules = Rules { ruleset: created, version, hidden: &hidden, left: most, left_out: BTreeMap::new() };
     rules.add(Path::new("/"), AccessFs::ReadDir.into())?;
     for device in DEVICES {
         rules.add(Path::new(device), USE_DEVICE)?;
     }
     rules.add(Path::new(SHARED_MEMORY), READ | CHANGE)?;
-    // Before the siblings of secrets, which may be many.
-    for folder in &writable {
-        rules.cover(folder, READ | CHANGE)?;
-    }
     for path in policy.readable.iter().filter_map(|path| fs::canonicalize(path.as_path()).ok()) {
         rules.add(&path, READ)?;
     }
-    rules.cover(Path::new("/"), READ)?;
-    Option::<OwnedFd>::from(rules.ruleset).ok_or_else(|| "Landlock gave no rules".to_owned())
+    // Before all that can only be read.
+    rules.cover(writable.iter().map(PathBuf::as_path), READ | CHANGE)?;
+    rules.cover([Path::new("/")], READ)?;
+    let left_out = rules.left_out.iter().map(|(folder, (left_out, of))| {
+        format!(
+            "{left_out} of the {of} entries of {} are hidden too: more than there is room for beside what is hidden below it",
+            folder.display()
+        )
+    });
+    let left_out = left_out.collect();
+    let ruleset = Option::<OwnedFd>::from(rules.ruleset).ok_or_else(|| "Landlock gave no rules".to_owned())?;
+    Ok(Made { ruleset, left_out })
 }
 
 struct Rules<'a> {
@@ -72,31 +88,69 @@ struct Rules<'a> {
     version: ABI,
     hidden: &'a [PathBuf],
     left: usize,
+    /// Folders with entries that found no place, and all their entries.
+    left_out: BTreeMap<PathBuf, (usize, usize)>,
+}
+
+/// What a folder on the way to something hidden holds, apart from that.
+struct Siblings {
+    folder: PathBuf,
+    paths: Vec<PathBuf>,
 }
 
 impl Rules<'_> {
-    /// Allows it for `path`, whose links are resolved, and all that is below, except what is hidden.
-    fn cover(&mut self, path: &Path, access: BitFlags<AccessFs>) -> Result<(), String> {
-        if self.hidden.iter().any(|hidden| path.starts_with(hidden)) {
-            return Ok(());
+    /// Allows it for these, whose links are resolved, and all that is below, except what is hidden.
+    fn cover<'p>(
+        &mut self,
+        paths: impl IntoIterator<Item = &'p Path>,
+        access: BitFlags<AccessFs>,
+    ) -> Result<(), String> {
+        let mut found = Vec::new();
+        for path in paths {
+            self.collect(path, &mut found);
         }
-        let inside: Vec<&Path> = self.hidden.iter().filter_map(|hidden| hidden.strip_prefix(path).ok()).collect();
-        if inside.is_empty() {
-            return self.add(path, access);
-        }
-        let mut names: Vec<_> = match fs::read_dir(path) {
-            // Links need no rule: what they lead to has one of its own, or none.
-            Ok(entries) => {
-                let is_link = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
-                entries.flatten().filter(|entry| !is_link(entry)).map(|entry| entry.file_name()).collect()
+        // A large folder goes without before a small one does: the root with the system's folders is small, a home folder may be large.
+        found.sort_by_key(|siblings| siblings.paths.len());
+        for Siblings { folder, paths } in found {
+            let left_out = paths.len().saturating_sub(self.left);
+            if left_out > 0 {
+                let (count, of) = self.left_out.entry(folder).or_default();
+                (*count, *of) = ((*count).max(left_out), paths.len());
             }
-            // What cannot be listed can be passed through all the same.
-            Err(_) => inside.iter().filter_map(|path| Some(path.components().next()?.as_os_str().to_owned())).collect(),
-        };
-        // The same ones behind the limit each time.
-        names.sort();
-        names.dedup();
-        names.into_iter().try_for_each(|name| self.cover(&path.join(name), access))
+            paths.iter().try_for_each(|path| self.add(path, access))?;
+        }
+        Ok(())
+    }
+
+    fn collect(&self, path: &Path, found: &mut Vec<Siblings>) {
+        if self.hidden.iter().any(|hidden| path.starts_with(hidden)) {
+            return;
+        }
+        let first =
+            |hidden: &PathBuf| Some(hidden.strip_prefix(path).ok()?.components().next()?.as_os_str().to_owned());
+        let on_the_way: BTreeSet<OsString> = self.hidden.iter().filter_map(first).collect();
+        if on_the_way.is_empty() {
+            found.push(Siblings { folder: path.to_owned(), paths: vec![path.to_owned()] });
+            return;
+        }
+        let mut siblings = Vec::new();
+        // What cannot be listed can be passed through all the same.
+        for entry in fs::read_dir(path).into_iter().flatten().flatten().take(MOST_LISTED) {
+            // Links need no rule: what they lead to has one of its own, or none.
+            let Ok(kind) = entry.file_type() else { continue };
+            if !kind.is_symlink() && !on_the_way.contains(&entry.file_name()) {
+                siblings.push((!kind.is_dir(), entry.path()));
+            }
+        }
+        // Folders first, which hold more; and the same ones behind the limit each time.
+        siblings.sort();
+        found.push(Siblings { folder: path.to_owned(), paths: siblings.into_iter().map(|(_, path)| path).collect() });
+        for name in on_the_way {
+            let path = path.join(name);
+            if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_symlink()) {
+                self.collect(&path, found);
+            }
+        }
     }
 
     fn add(&mut self, path: &Path, access: BitFlags<AccessFs>) -> Result<(), String> {
