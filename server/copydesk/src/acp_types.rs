@@ -56,16 +56,22 @@ fn update(event: SessionEvent) -> Option<acp::SessionUpdate> {
                 .locations(locations(&view))
                 .raw_input(view.input.clone()),
         ),
-        SessionEvent::ToolCallUpdate(view) => acp::SessionUpdate::ToolCallUpdate(acp::ToolCallUpdate::new(
-            view.call.to_string(),
-            acp::ToolCallUpdateFields::new()
-                .title(view.title.clone())
-                .kind(kind(view.kind))
-                .status(status(view.state))
-                .content(content(&view))
-                .locations(locations(&view))
-                .raw_input(view.input.clone()),
-        )),
+        SessionEvent::ToolCallUpdate(view) => acp::SessionUpdate::ToolCallUpdate(
+            acp::ToolCallUpdate::new(
+                view.call.to_string(),
+                acp::ToolCallUpdateFields::new()
+                    .title(view.title.clone())
+                    .kind(kind(view.kind))
+                    .status(status(view.state))
+                    .content(content(&view))
+                    .locations(locations(&view))
+                    .raw_input(view.input.clone()),
+            )
+            .meta(
+                (!view.allowed_by.is_empty())
+                    .then(|| acp::Meta::from_iter([("copydesk".to_owned(), json!({ "allowedBy": view.allowed_by }))])),
+            ),
+        ),
         SessionEvent::TurnEnded(end) => {
             acp::SessionUpdate::AgentMessageChunk(acp::ContentChunk::new(acp::ContentBlock::from(ended(end)?)))
         }

@@ -98,6 +98,7 @@ fn call(state: ToolCallState, text: &str) -> ToolCallView {
         text: text.to_owned(),
         diffs: Vec::new(),
         locations: Vec::new(),
+        allowed_by: Vec::new(),
     }
 }
 

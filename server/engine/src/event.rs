@@ -103,6 +103,8 @@ pub struct ToolCallView {
     pub diffs: Vec<FileDiff>,
     /// Files with one-based lines.
     pub locations: Vec<(AbsPath, Option<usize>)>,
+    /// Of a call that was run: what allowed each thing that it did (R9.4), for people.
+    pub allowed_by: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,7 @@ pub use guarded::own_configuration;
 pub use mode::Mode;
 pub use paths::path_pattern;
 pub use rules::{
-    Decision, Origin, Rule, RulesFor, Ruleset, Verdict, at_worst, catch_all, decide, is_hidden, permission_of,
+    Decision, Origin, Rule, RulesFor, Ruleset, Verdict, at_worst, catch_all, decide, is_hidden, may_meet, permission_of,
 };
 pub use sensitive::is_sensitive;
-pub use wildcard::wildcard_match;
+pub use wildcard::{Shape, wildcard_match};

@@ -53,6 +53,7 @@ impl<'a> Replay<'a> {
                     text: String::new(),
                     diffs: Vec::new(),
                     locations: Vec::new(),
+                    allowed_by: Vec::new(),
                 };
                 self.calls.insert(call.clone(), view.clone());
                 Some(SessionEvent::ToolCall(view))
@@ -110,6 +111,7 @@ fn ended(view: ToolCallView, result: &ToolResult) -> ToolCallView {
         text: result.text.clone(),
         diffs: result.diffs.clone(),
         locations,
+        allowed_by: result.allowed_by(),
         ..view
     }
 }

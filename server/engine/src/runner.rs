@@ -40,9 +40,9 @@ use crate::tool::{AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolEr
 
 use access::{Need, Resolved};
 use ask::{Asks, Question, Reply};
-use decide::{Decided, can_be_granted, decide};
+use decide::{Decided, can_be_granted, decide, ground};
 use gate::{Gates, Ticket};
-use repeats::Counted;
+use repeats::{Counted, Repetition};
 use stopped::Stopped;
 
 pub use grants::{Grants, HeldGrant, HeldScope};
@@ -160,6 +160,7 @@ impl Runner {
             text: String::new(),
             diffs: Vec::new(),
             locations: Vec::new(),
+            allowed_by: Vec::new(),
         };
         let identity = found.map_or_else(|| Some(input.clone()), |tool| tool.identity(&input));
         let counted = identity.map(|identity| self.deps.repeats.begin(&view.name, &identity));
@@ -222,20 +223,34 @@ impl Runner {
         let (sender, progress) = tokio::sync::mpsc::channel(64);
         let mut running = Running { tool, view, ticket: self.gates.enter(tool.gate()), progress };
         self.go_on()?;
-        self.may_repeat(counted, view).await?;
-        let decoded = tool.decode(input)?;
-        let mut resolved = self.resolve(tool, &*decoded).await?;
-        self.deps.look_at_grants().await;
-        self.refuse_denied(&resolved.needs)?;
+        let repetition = self.repetition(counted, view)?;
+        let judged = self.judge(tool, input).await;
+        let is_asked = |needs: &[Need]| needs.iter().any(|need| matches!(decide(&self.deps, need), Decided::Asked(_)));
+        // One question for both, where there is one anyway.
+        let mut again = match &judged {
+            Ok((_, resolved)) if is_asked(&resolved.needs) => repetition,
+            _ => {
+                self.may_go_on(counted, repetition, view).await?;
+                None
+            }
+        };
+        let (decoded, mut resolved) = judged?;
         let may_quote = resolved.quoting.iter().all(|need| decide(&self.deps, need) == Decided::Allowed);
         let mut ctx = self.context(&mut resolved, &view.call, Progress(sender.clone()));
 
         let mut consent: Option<Preview> = None;
         for _ in 0..TRIES {
-            let Prepared { value, preview } =
-                self.prepare(&running, &*decoded, &ctx).await.map_err(|error| Stopped::of(error, may_quote))?;
+            let prepared = self.prepare(&running, &*decoded, &ctx).await;
+            if prepared.is_err() {
+                self.may_go_on(counted, again.take(), view).await?;
+            }
+            let Prepared { value, preview } = prepared.map_err(|error| Stopped::of(error, may_quote))?;
             let preview = preview::shown(&preview, &resolved.paths);
-            let was_asked = self.consent(view, &resolved.needs, &preview, &mut consent).await?;
+            let was_asked = self.consent(view, &resolved.needs, again.as_ref(), &preview, &mut consent).await;
+            if let (Some(counted), Some(_)) = (counted, &again) {
+                counted.hold(was_asked.is_err());
+            }
+            let was_asked = was_asked?;
             let has_waited = was_asked || !running.ticket.is_next();
             self.until_stopped(running.ticket.turn()).await?;
             self.go_on()?;
@@ -251,13 +266,16 @@ impl Runner {
                     }
                 }
                 // What allowed it may have been revoked.
-                if self.consent(view, &resolved.needs, &preview, &mut consent).await? {
+                if self.consent(view, &resolved.needs, None, &preview, &mut consent).await? {
                     continue;
                 }
             }
             let allowed = Allowed { value, preview };
+            let allowed_by = self.grounds(&resolved.needs);
             match self.commit(&mut running, allowed, &ctx, may_quote).await? {
-                commit::Committed::Done(done) => return Ok(done),
+                commit::Committed::Done(done) => {
+                    return Ok(commit::Done { allowed_by, ..done });
+                }
                 commit::Committed::Moved(reason) => {
                     tracing::debug!(call = %view.call, reason, "the base moved");
                 }
@@ -270,6 +288,34 @@ impl Runner {
         Err(Stopped::failed(
             "The file changes faster than the edit can be applied: read it again, then repeat the call.".to_owned(),
         ))
+    }
+
+    async fn judge(
+        &self,
+        tool: &Arc<dyn AnyTool>,
+        input: Value,
+    ) -> Result<(Box<dyn Any + Send + Sync>, Resolved), Stopped> {
+        let decoded = tool.decode(input)?;
+        let resolved = self.resolve(tool, &*decoded).await?;
+        self.deps.look_at_grants().await;
+        self.refuse_denied(&resolved.needs)?;
+        Ok((decoded, resolved))
+    }
+
+    /// Each once, the first of many.
+    fn grounds(&self, needs: &[Need]) -> Vec<String> {
+        const MOST: usize = 32;
+        let mut grounds: Vec<String> = Vec::new();
+        for need in needs {
+            if grounds.len() == MOST {
+                break;
+            }
+            let ground = ground(&self.deps, need);
+            if !grounds.contains(&ground) {
+                grounds.push(ground);
+            }
+        }
+        grounds
     }
 
     async fn resolve(&self, tool: &Arc<dyn AnyTool>, input: &(dyn Any + Send + Sync)) -> Result<Resolved, Stopped> {
@@ -318,12 +364,13 @@ impl Runner {
         &self,
         view: &ToolCallView,
         needs: &[Need],
+        again: Option<&Repetition>,
         preview: &Preview,
         given: &mut Option<Preview>,
     ) -> Result<bool, Stopped> {
         self.deps.look_at_grants().await;
         self.refuse_denied(needs)?;
-        let asked: Vec<(Need, String)> = needs
+        let mut asked: Vec<(Need, String)> = needs
             .iter()
             .filter_map(|need| match decide(&self.deps, need) {
                 Decided::Asked(reason) => {
@@ -337,6 +384,7 @@ impl Runner {
         if asked.is_empty() || known {
             return Ok(false);
         }
+        asked.extend(again.map(|again| (again.need.clone(), again.reason.clone())));
         let question = Question {
             call: &view.call,
             title: &view.title,
@@ -344,8 +392,10 @@ impl Runner {
             preview: preview::with_marks(preview, &asked),
             needs: asked,
         };
-        let reply = self.until_stopped(self.asks.ask(&self.deps, question)).await?;
-        self.take(reply)?;
+        match (self.until_stopped(self.asks.ask(&self.deps, question)).await?, again) {
+            (Reply::Undeliverable(reason), Some(_)) => return Err(Repetition::unanswered(&view.name, &reason)),
+            (reply, _) => self.take(reply)?,
+        }
         *given = Some(preview.clone());
         Ok(true)
     }
@@ -413,8 +463,9 @@ impl Runner {
         let (mut result, locations, stop) = match ended {
             Ok(done) => {
                 let status = ToolStatus::Completed;
-                let commit::Done { text, diffs, seen, instructions, metadata, locations } = done;
-                (ToolResult { status, text, title, diffs, seen, instructions, metadata }, locations, None)
+                let commit::Done { text, diffs, seen, instructions, metadata, locations, allowed_by } = done;
+                let result = ToolResult { status, text, title, diffs, seen, instructions, metadata };
+                (result.with_allowed_by(&allowed_by), locations, None)
             }
             Err(stopped) => {
                 let (status, text, seen, stop) = stopped.into_parts();
@@ -434,6 +485,7 @@ impl Runner {
             text: result.text.clone(),
             diffs: result.diffs.clone(),
             locations,
+            allowed_by: result.allowed_by(),
             ..view
         };
         CallOutcome { input, result, view, stop }

@@ -21,6 +21,7 @@ fn view(kind: ToolKind, status: ToolStatus, text: &str, diffs: Vec<FileDiff>) ->
         text: text.to_owned(),
         diffs,
         locations: Vec::new(),
+        allowed_by: Vec::new(),
     })
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::shell::SimpleCommand;
+use super::shell::{Gap, SimpleCommand};
 use super::{Origin, Rule, Verdict};
 use crate::agent::PLAN;
 
@@ -95,9 +95,9 @@ impl Guards {
     }
 
     /// The same for a part of a command that is not understood.
-    /// `is_unread`: it may hold any command, of which some discard work.
-    pub fn of_unknown(&self, agent: &str, text: &str, is_unread: bool) -> Vec<Rule> {
-        let raised = [(Guard::Plan, agent == PLAN), (Guard::Discard, is_unread)];
+    /// One that is not read may hold any command, of which some discard work.
+    pub fn of_unknown(&self, agent: &str, text: &str, gap: Gap) -> Vec<Rule> {
+        let raised = [(Guard::Plan, agent == PLAN), (Guard::Discard, gap != Gap::Part)];
         raised
             .into_iter()
             .filter(|(guard, is_raised)| *is_raised && self.is_on(*guard))

@@ -5,7 +5,14 @@ use super::*;
 use crate::permission::decide;
 
 fn command(text: &str, effect: Effect) -> SimpleCommand {
-    SimpleCommand { span: 0..text.len(), pattern: text.to_owned(), aliases: Vec::new(), prefix: None, effect }
+    SimpleCommand {
+        span: 0..text.len(),
+        pattern: text.to_owned(),
+        aliases: Vec::new(),
+        shapes: Vec::new(),
+        prefix: None,
+        effect,
+    }
 }
 
 fn reading() -> Effect {
@@ -53,9 +60,12 @@ fn plan_is_asked_for_every_command_that_is_not_proven_to_read_only() {
     check(&all, "plan", Effect::default(), &[Guard::Plan]);
     check(&all, "plan", reading(), &[]);
     check(&Guards::without([Guard::Plan]), "plan", Effect::default(), &[]);
-    assert_eq!(all.of_unknown("plan", "eval \"$x\"", false).iter().map(guard_of).collect::<Vec<_>>(), [Guard::Plan]);
-    assert_eq!(all.of_unknown("build", "eval \"$x\"", false), []);
-    let unread = all.of_unknown("build", "echo $[1]", true);
+    assert_eq!(
+        all.of_unknown("plan", "eval \"$x\"", Gap::Part).iter().map(guard_of).collect::<Vec<_>>(),
+        [Guard::Plan]
+    );
+    assert_eq!(all.of_unknown("build", "eval \"$x\"", Gap::Part), []);
+    let unread = all.of_unknown("build", "echo $[1]", Gap::Unread);
     assert_eq!(unread.iter().map(guard_of).collect::<Vec<_>>(), [Guard::Discard]);
 }
 

@@ -7,7 +7,7 @@ use copydesk_workspace::path::AbsPath;
 use serde::{Deserialize, Serialize};
 
 use super::guard::Guard;
-use super::wildcard::Wildcard;
+use super::wildcard::{Shape, Wildcard};
 use super::wildcard_match;
 
 /// In order of strictness.
@@ -304,6 +304,26 @@ pub fn at_worst(permission: &str, rules: &[Rule]) -> Decision {
         }
     }
     worst
+}
+
+/// A rule that asks or denies one of the texts that a thing may be, and that no later one for all of them overrides. Guards say elsewhere what they say.
+pub fn may_meet(permission: &str, shapes: &[Shape], rules: &[Rule]) -> Option<Rule> {
+    let mut met: Option<&Rule> = None;
+    for (layer, shape) in [Layer::Own, Layer::Open, Layer::Project]
+        .iter()
+        .flat_map(|layer| shapes.iter().map(move |shape| (layer, shape)))
+    {
+        let counts = |rule: &Rule| *layer != Layer::Own || is_own_deny(rule);
+        let of_layer = rules.iter().rev().filter(|rule| rule.origin.is_in(*layer));
+        let speaking = of_layer.filter(|rule| wildcard_match(permission, &rule.permission));
+        let narrower = speaking.take_while(|rule| !shape.is_covered_by(&rule.pattern));
+        let stricter = narrower.filter(|rule| rule.verdict > Verdict::Allow && counts(rule));
+        let found = stricter.filter(|rule| shape.may_match(&rule.pattern)).max_by_key(|rule| rule.verdict);
+        if found.is_some_and(|rule| met.is_none_or(|met| rule.verdict > met.verdict)) {
+            met = found;
+        }
+    }
+    met.cloned()
 }
 
 /// The last rule for every value of the permission, guards and untrusted projects aside.

@@ -5,6 +5,9 @@ use std::ops::Range;
 
 use copydesk_workspace::path::AbsPath;
 
+use super::wildcard::Shape;
+
+pub use links::{LinkSource, Links};
 pub use uses::{FolderUse, Removal};
 
 use expansion::{Expanded, Scope};
@@ -12,11 +15,13 @@ use walk::Walk;
 
 mod arity;
 mod builtins;
+mod code;
 mod command;
 mod expansion;
 mod file_programs;
 mod find;
 mod interpreters;
+mod links;
 mod numbers;
 mod options;
 mod outputs;
@@ -27,6 +32,7 @@ mod scripts;
 mod second_reading;
 mod syntax;
 mod touched;
+mod transfer;
 mod uses;
 mod variables;
 mod version_control;
@@ -47,6 +53,8 @@ pub struct Analysis {
     pub commands: Vec<SimpleCommand>,
     /// Files that redirects and operands of programs touch (R8.3).
     pub files: Vec<FileUse>,
+    /// Places in which links may stand that the text itself makes.
+    pub links: Vec<Links>,
     /// Parts that words alone do not tell. Always asked (R8.2).
     pub unknown: Vec<Unknown>,
 }
@@ -62,6 +70,8 @@ pub struct SimpleCommand {
     /// Further spellings under which it may be denied or asked, never allowed: the base name of a program given by its path, the words with all quotes
     /// removed, an assignment that matters with the words behind it.
     pub aliases: Vec<String>,
+    /// Where the disk, the input or a variable tells some of its words: all that it may be, for rules that ask or deny some of it.
+    pub shapes: Vec<Shape>,
     /// What "always" offers: `git log *`. `None` where that would be too wide; then only the exact command is offered.
     pub prefix: Option<String>,
     pub effect: Effect,
@@ -120,8 +130,18 @@ pub struct Unknown {
     pub span: Range<usize>,
     /// For the user: "a program named by a variable".
     pub reason: String,
+    pub gap: Gap,
+}
+
+/// How much is not understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gap {
+    /// What one command does.
+    Part,
     /// Bash may understand it all the same, so that any command and any file may be hidden in it.
-    pub is_unread: bool,
+    Unread,
+    /// The text is longer, deeper or of more parts than is looked at: what any of them does was not judged.
+    Beyond,
 }
 
 /// What `text` would do when bash runs it in `at.folder`. Never fails: what is not understood is in `unknown`.
@@ -137,7 +157,7 @@ pub fn analyse(text: &str, at: Surroundings<'_>) -> Analysis {
     let mut analysis = walk.finish();
     if analysis.commands.is_empty() && analysis.unknown.is_empty() {
         let reason = "no command is in it".to_owned();
-        analysis.unknown.push(Unknown { span: 0..text.len(), reason, is_unread: false });
+        analysis.unknown.push(Unknown { span: 0..text.len(), reason, gap: Gap::Part });
     }
     analysis
 }

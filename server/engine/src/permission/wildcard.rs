@@ -41,6 +41,135 @@ impl Wildcard {
     }
 }
 
+/// All texts that a command may be where some of it is not known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shape(Vec<Sign>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Char(char),
+    /// Any run of characters.
+    Any,
+    /// Nothing, or a blank with any run of characters behind it.
+    Words,
+}
+
+impl Shape {
+    pub(super) fn literal(text: &str) -> Self {
+        Self(text.chars().map(|c| Sign::Char(unify_separator(c))).collect())
+    }
+
+    pub(super) fn anything() -> Self {
+        Self(vec![Sign::Any])
+    }
+
+    /// Any number of words.
+    pub(super) fn words() -> Self {
+        Self(vec![Sign::Words])
+    }
+
+    pub(super) fn push(&mut self, c: char) {
+        self.0.push(Sign::Char(unify_separator(c)));
+    }
+
+    pub(super) fn push_any(&mut self) {
+        if self.0.last() != Some(&Sign::Any) {
+            self.0.push(Sign::Any);
+        }
+    }
+
+    pub(super) fn push_words(&mut self) {
+        self.0.push(Sign::Words);
+    }
+
+    /// A further word of a command.
+    pub(super) fn push_word(&mut self, word: &Self) {
+        if word.0 != [Sign::Words] {
+            self.0.push(Sign::Char(' '));
+        }
+        self.0.extend_from_slice(&word.0);
+    }
+
+    /// Whether it is more than one text.
+    pub(super) fn is_open(&self) -> bool {
+        self.0.iter().any(|sign| !matches!(sign, Sign::Char(_)))
+    }
+
+    /// Whether the rule's pattern matches one of the texts. By the positions in the pattern that can be reached, sign by sign.
+    pub(super) fn may_match(&self, pattern: &str) -> bool {
+        let pattern: Vec<char> = pattern.chars().map(unify_separator).collect();
+        self.meets(&pattern) || without_arguments(&pattern).is_some_and(|pattern| self.meets(pattern))
+    }
+
+    fn meets(&self, pattern: &[char]) -> bool {
+        let mut at = vec![false; pattern.len() + 1];
+        at[0] = true;
+        skip_stars(&mut at, pattern);
+        for sign in &self.0 {
+            match sign {
+                Sign::Char(c) => at = step(&at, pattern, *c),
+                Sign::Any => from_first(&mut at),
+                Sign::Words => {
+                    let mut behind = step(&at, pattern, ' ');
+                    from_first(&mut behind);
+                    at.iter_mut().zip(behind).for_each(|(here, there)| *here |= there);
+                }
+            }
+            skip_stars(&mut at, pattern);
+            if !at.contains(&true) {
+                return false;
+            }
+        }
+        at[pattern.len()]
+    }
+
+    /// Whether the rule's pattern surely matches all of them: a beginning that they share, with anything behind it.
+    pub(super) fn is_covered_by(&self, pattern: &str) -> bool {
+        let Some(head) = pattern.strip_suffix('*') else { return false };
+        if head.contains(['*', '?']) {
+            return false;
+        }
+        let begins = |head: &str| {
+            let mut signs = self.0.iter();
+            let matches = head.chars().all(|c| signs.next() == Some(&Sign::Char(unify_separator(c))));
+            matches.then(|| signs.next())
+        };
+        match (begins(head), head.strip_suffix(' ').and_then(begins)) {
+            (Some(_), _) => true,
+            // Arguments are optional.
+            (None, Some(next)) => matches!(next, None | Some(Sign::Words)),
+            (None, None) => false,
+        }
+    }
+}
+
+fn step(at: &[bool], pattern: &[char], c: char) -> Vec<bool> {
+    let mut next = vec![false; at.len()];
+    for (place, sign) in pattern.iter().enumerate().filter(|(place, _)| at[*place]) {
+        match sign {
+            '*' => next[place] = true,
+            sign if *sign == '?' || *sign == c => next[place + 1] = true,
+            _ => {}
+        }
+    }
+    next
+}
+
+/// A run of any characters leads from a place to every later one.
+fn from_first(at: &mut [bool]) {
+    if let Some(first) = at.iter().position(|here| *here) {
+        at[first..].fill(true);
+    }
+}
+
+fn skip_stars(at: &mut [bool], pattern: &[char]) {
+    for (place, sign) in pattern.iter().enumerate() {
+        if at[place] && *sign == '*' {
+            at[place + 1] = true;
+        }
+    }
+}
+
 fn without_arguments(pattern: &[char]) -> Option<&[char]> {
     pattern.strip_suffix(&[' ', '*'])
 }
@@ -119,6 +248,44 @@ mod tests {
     #[test]
     fn long_values_do_not_explode() {
         assert!(!wildcard_match(&"a".repeat(2_000), &"*a".repeat(50).replace("*a*a", "*a*ab")));
+    }
+
+    #[test]
+    fn shapes_meet_what_one_of_their_texts_would() {
+        let shape = |head: &str, words: &[Shape]| {
+            let mut shape = Shape::literal(head);
+            words.iter().for_each(|word| shape.push_word(word));
+            shape
+        };
+        let beginning = |text: &str| {
+            let mut shape = Shape::literal(text);
+            shape.push_any();
+            shape
+        };
+        let check = |shape: &Shape, pattern: &str, expected: bool| {
+            assert_eq!(shape.may_match(pattern), expected, "{shape:?} {pattern:?}");
+        };
+        let glob = shape("npm", &[beginning("p")]);
+        check(&glob, "npm publish *", true);
+        check(&glob, "npm p?blish", true);
+        check(&glob, "npm run *", false);
+        check(&glob, "npm *", true);
+        check(&glob, "*lish", true);
+        let open = shape("npm", &[Shape::words(), Shape::literal("--dry")]);
+        check(&open, "npm publish *", true);
+        check(&open, "npm --dry", true);
+        check(&open, "npm publish", false);
+        check(&open, "npmx *", false);
+        for (shape, pattern, expected) in [
+            (&glob, "npm *", true),
+            (&glob, "npm p*", true),
+            (&glob, "npm pu*", false),
+            (&glob, "*", true),
+            (&open, "npm *", true),
+            (&open, "npm x *", false),
+        ] {
+            assert_eq!(shape.is_covered_by(pattern), expected, "{shape:?} {pattern:?}");
+        }
     }
 
     /// The definition, as directly as it can be written.

@@ -140,6 +140,7 @@ impl Run {
             text: result.text.clone(),
             diffs: Vec::new(),
             locations: Vec::new(),
+            allowed_by: Vec::new(),
         };
         self.end_with(call, result, view).await
     }

@@ -266,6 +266,7 @@ impl Receiver<'_> {
             text: String::new(),
             diffs: Vec::new(),
             locations: Vec::new(),
+            allowed_by: Vec::new(),
         }
     }
 

@@ -60,6 +60,10 @@ pub(super) enum Subject {
     Unclear {
         guards: Vec<Rule>,
     },
+    /// A command in whose sandbox another part opens the network.
+    Together,
+    /// A command that is too large to be judged.
+    Refused,
     /// A command that would run outside of the sandbox.
     Unconfined,
     /// With whatever pattern.
@@ -95,7 +99,8 @@ impl Need {
             Subject::Command(simple) if simple.prefix.is_some() => {
                 simple.prefix.iter().map(|prefix| grant(&self.permission, Cover::Prefix(prefix.clone()))).collect()
             }
-            Subject::Unclear { .. } | Subject::Anywhere { .. } => {
+            Subject::Refused => Vec::new(),
+            Subject::Unclear { .. } | Subject::Anywhere { .. } | Subject::Together => {
                 let whole = self.part.iter().map(|part| part.line.whole());
                 whole.map(|(permission, value)| grant(permission, Cover::Exact(value))).collect()
             }
@@ -147,6 +152,7 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
                 let (mut needs, reach) = command::needs(deps, &places, text.clone(), folder).await?;
                 if unconfined && is_in_force(&deps.config.sandbox, &deps.ports.shell.sandbox()) {
                     command::hold_auto(&mut needs);
+                    needs.retain(|need| need.subject != Subject::Together);
                     resolved.needs.push(outside_of_sandbox(text, &needs));
                 }
                 resolved.needs.extend(needs);

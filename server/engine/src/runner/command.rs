@@ -12,11 +12,13 @@ use super::RunnerDeps;
 use super::access::{Need, Places, Subject};
 use super::decide::{Decided, decide, is_absolute};
 use super::expand::{self, Expanded};
+use crate::confinement::is_in_force;
 use crate::escape::escaped_line;
 use crate::permission::shell::{
-    self, Analysis, FileAccess, FileUse, FolderUse, Place, Removal, SimpleCommand, Surroundings, Unknown,
+    self, Analysis, FileAccess, FileUse, FolderUse, Gap, LinkSource, Links, Place, Removal, SimpleCommand,
+    Surroundings, Unknown,
 };
-use crate::permission::{Mode, Rule, RulesFor, Verdict, path_pattern};
+use crate::permission::{Mode, Rule, RulesFor, Shape, Verdict, path_pattern};
 
 /// The permission that an answer to a whole text is kept under: it holds for this text in this folder, whatever its parts are.
 const WHOLE: &str = "bash_text";
@@ -49,6 +51,8 @@ pub(super) struct Simple {
     pub(super) guards: Vec<Rule>,
     /// With what arguments come: `git log`.
     pub(super) prefix: Option<String>,
+    /// All that it may be, where words do not tell.
+    pub(super) shapes: Vec<Shape>,
 }
 
 /// What the sandbox must leave open for what was asked or allowed.
@@ -74,23 +78,33 @@ pub(super) async fn needs(
 ) -> Result<(Vec<Need>, Reach), DiskError> {
     let home = deps.ports.environment.folders().home;
     let analysis = shell::analyse(&text, Surroundings { folder: &folder, home: &home });
+    let line = Arc::new(Line { text, folder: folder.clone() });
+    let beyond: Vec<Need> =
+        analysis.unknown.iter().filter(|unknown| unknown.gap == Gap::Beyond).map(|part| refused(&line, part)).collect();
+    if !beyond.is_empty() {
+        return Ok((beyond, Reach::default()));
+    }
     let real = deps.ports.files.real_path(folder.clone()).await?;
     let mut gathered = Gathered {
         deps,
         places,
-        line: Arc::new(Line { text, folder: folder.clone() }),
+        line,
         needs: Vec::new(),
         reach: Reach::default(),
         all_inside: true,
+        linked: Vec::new(),
     };
+    gathered.find_links(&analysis).await;
     let outside = places.outside(deps, &folder, &real).await;
     if outside.is_some() {
         gathered.reach.writable.push(real);
         gathered.all_inside = false;
     }
     gathered.needs.extend(outside);
-    for file in &analysis.files {
-        gathered.file(file, &analysis).await;
+    for (at, file) in analysis.files.iter().enumerate() {
+        if !gathered.is_through_a_link(at, file) {
+            gathered.file(file, &analysis).await;
+        }
     }
     for command in &analysis.commands {
         gathered.command(command);
@@ -98,6 +112,7 @@ pub(super) async fn needs(
     for unknown in &analysis.unknown {
         gathered.unknown(unknown);
     }
+    gathered.beside_the_network(&analysis.commands);
     let Gathered { mut needs, mut reach, .. } = gathered;
     reach.network = analysis.commands.iter().any(|command| command.effect.network);
     // One sandbox for the whole text: what it opens for one part it opens for all.
@@ -117,11 +132,13 @@ struct Gathered<'a> {
     reach: Reach,
     /// All files that the text names are known, and in the workspace.
     all_inside: bool,
+    /// Of the links that the text itself makes, those that may be some.
+    linked: Vec<Links>,
 }
 
 impl Gathered<'_> {
     fn command(&mut self, command: &SimpleCommand) {
-        let SimpleCommand { span, pattern, aliases, prefix, effect } = command;
+        let SimpleCommand { span, pattern, aliases, shapes, prefix, effect } = command;
         let guards = self.deps.config.guards.of_command(&self.deps.agent.name, command);
         let shown = quoted(pattern);
         let what = match effect.loses {
@@ -141,7 +158,13 @@ impl Gathered<'_> {
             permission: "bash".to_owned(),
             values: vec![pattern.clone()],
             aliases: aliases.clone(),
-            subject: Subject::Command(Box::new(Simple { free_in, unseen: effect.runs_unseen.clone(), guards, prefix })),
+            subject: Subject::Command(Box::new(Simple {
+                free_in,
+                unseen: effect.runs_unseen.clone(),
+                guards,
+                prefix,
+                shapes: shapes.clone(),
+            })),
             what,
             always,
             part: Some(self.part(span)),
@@ -163,8 +186,8 @@ impl Gathered<'_> {
         let span = &unknown.span;
         let text = self.line.text.get(span.clone()).unwrap_or(&self.line.text).trim().to_owned();
         let text = text.as_str();
-        let guards = self.deps.config.guards.of_unknown(&self.deps.agent.name, text, unknown.is_unread);
-        if unknown.is_unread {
+        let guards = self.deps.config.guards.of_unknown(&self.deps.agent.name, text, unknown.gap);
+        if unknown.gap != Gap::Part {
             for access in [FileAccess::Read, FileAccess::Write] {
                 let place = Place::Unknown(text.to_owned());
                 let file = FileUse { span: span.clone(), by: "bash".to_owned(), access, place };
@@ -182,6 +205,110 @@ impl Gathered<'_> {
             always,
             part: Some(self.part(span)),
         });
+    }
+
+    /// One sandbox holds the whole text: what opens it for one part opens it for what other parts run. Of one repository git runs the same hooks with and
+    /// without the network.
+    fn beside_the_network(&mut self, commands: &[SimpleCommand]) {
+        let RunnerDeps { config, ports, .. } = self.deps;
+        if config.sandbox.network || !is_in_force(&config.sandbox, &ports.shell.sandbox()) {
+            return;
+        }
+        let Some(open) = commands.iter().find(|command| command.effect.network) else { return };
+        let is_git = |command: &SimpleCommand| command.program() == "git";
+        let all_git = commands.iter().filter(|command| command.effect.network).all(is_git);
+        for command in commands {
+            let effect = &command.effect;
+            let is_known = effect.network || effect.reads_only || effect.is_file_work;
+            if is_known || all_git && is_git(command) {
+                continue;
+            }
+            let (other, open) = (quoted(&command.pattern), quoted(&open.pattern));
+            self.needs.push(Need {
+                permission: "bash".to_owned(),
+                values: vec![self.line.text.trim().to_owned()],
+                aliases: Vec::new(),
+                subject: Subject::Together,
+                what: format!(
+                    "{other} would run with the network, since {open} needs it and one sandbox holds the whole command"
+                ),
+                always: Some("this exact command".to_owned()),
+                part: Some(self.part(&command.span)),
+            });
+        }
+    }
+
+    /// Which of the links that the text makes may be links at all, as the disk is now.
+    async fn find_links(&mut self, analysis: &Analysis) {
+        for links in &analysis.links {
+            let may_be = match &links.source {
+                LinkSource::Linked | LinkSource::Unseen => true,
+                LinkSource::Copied(places) => self.may_hold_links(places).await,
+            };
+            if may_be {
+                self.linked.push(links.clone());
+            }
+        }
+    }
+
+    async fn may_hold_links(&self, places: &[Place]) -> bool {
+        let files = &self.deps.ports.files;
+        for place in places {
+            let paths = match place {
+                Place::File(path) | Place::Maybe(path) => vec![path.clone()],
+                Place::Glob { base, pattern } => match expand::glob(files, base, pattern).await {
+                    Expanded::All(paths) => paths,
+                    Expanded::TooMany | Expanded::NotUnderstood => return true,
+                },
+                Place::Unknown(_) => return true,
+            };
+            for path in paths {
+                if self.linked.iter().any(|links| links.at.iter().any(|at| path.starts_with(at))) {
+                    return true;
+                }
+                let Ok(real) = files.real_path(path.clone()).await else { return true };
+                let folder = match path.parent() {
+                    Some(folder) => files.real_path(folder).await.ok(),
+                    None => None,
+                };
+                let named = folder.zip(path.as_path().file_name()).map(|(folder, name)| folder.join(name));
+                if named.is_some_and(|named| named != real) {
+                    return true;
+                }
+                match expand::below(files, &real).await {
+                    Expanded::All(found) if found.iter().all(|(_, is_link)| !is_link) => {}
+                    _ => return true,
+                }
+            }
+        }
+        false
+    }
+
+    /// Asks for a file below a place where the text itself may have made a link before.
+    fn is_through_a_link(&mut self, at: usize, file: &FileUse) -> bool {
+        if file.unlinks() || file.of_folder() == FolderUse::Entered {
+            return false;
+        }
+        let path = match &file.place {
+            Place::File(path) | Place::Maybe(path) | Place::Glob { base: path, .. } => path,
+            Place::Unknown(_) => return false,
+        };
+        let leads = |links: &Links| {
+            let is_later = at >= links.own.end || links.is_repeated && !links.own.contains(&at);
+            let is_glob = matches!(file.place, Place::Glob { .. });
+            let is_at = |place: &AbsPath| {
+                path.starts_with(place) && (is_glob || links.source != LinkSource::Linked || path != place)
+                    || is_glob && place.starts_with(path)
+            };
+            is_later && links.at.iter().any(is_at)
+        };
+        let is_linked = self.linked.iter().any(leads);
+        if is_linked {
+            let word = self.line.text.get(file.span.clone()).unwrap_or(&self.line.text);
+            let shown = quoted(word);
+            self.anywhere(file, &format!("{shown}, where the command itself may have made a link"));
+        }
+        is_linked
     }
 
     async fn file(&mut self, file: &FileUse, analysis: &Analysis) {
@@ -263,20 +390,29 @@ impl Gathered<'_> {
                 Place::Maybe(_) | Place::Unknown(_) => Vec::new(),
             };
             for name in sources.iter().filter_map(|source| source.as_path().file_name()) {
+                self.discarded(file, &real.join(name)).await;
                 self.judge(file, &path.join(name), &real.join(name));
             }
         }
     }
 
-    /// Where the files that are removed are a repository, or hold one (R5.5).
+    /// Where the files that are removed are a repository, or hold one, and where what a repository keeps is written over (R5.5).
     async fn discarded(&mut self, file: &FileUse, real: &AbsPath) {
         let is_inside = self.places.inside().iter().any(|folder| real.starts_with(folder) || folder.starts_with(real));
-        let repository = |path: &AbsPath| path.as_path().components().any(|part| part.as_os_str() == ".git");
+        const REPOSITORIES: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+        let repository = |path: &AbsPath| {
+            path.as_path().components().any(|part| REPOSITORIES.iter().any(|name| part.as_os_str() == *name))
+        };
+        let stat = |path: &AbsPath| self.deps.ports.files.stat(path.clone());
         let lost = match file.removal().filter(|_| is_inside) {
             Some(Removal::Changes) => format!("uncommitted changes of {real}"),
             Some(Removal::File) if repository(real) || self.deps.ports.files.stat(real.join(".git")).await.is_ok() => {
                 format!("the repository in {real}, with all that was not pushed")
             }
+            None if is_inside && repository(real) && file.overwrites() => match stat(real).await {
+                Ok(stat) if stat.kind != FileKind::Directory => format!("what the repository keeps in {real}"),
+                _ => return,
+            },
             Some(Removal::File) | None => return,
         };
         let shown = quoted(self.line.text.get(file.span.clone()).unwrap_or(&self.line.text));
@@ -381,6 +517,22 @@ impl Gathered<'_> {
     }
 }
 
+/// What is too much to be judged part by part is not run: a part that is denied could stand in it.
+fn refused(line: &Arc<Line>, unknown: &Unknown) -> Need {
+    Need {
+        permission: "bash".to_owned(),
+        values: vec![line.text.trim().to_owned()],
+        aliases: Vec::new(),
+        subject: Subject::Refused,
+        what: format!(
+            "The command cannot be judged part by part: {}. Split it into several calls, or write it to a script file and run that",
+            unknown.reason
+        ),
+        always: None,
+        part: None,
+    }
+}
+
 /// What only the closed sandbox would make free is not.
 pub(super) fn hold_auto(needs: &mut [Need]) {
     for need in needs {
@@ -420,3 +572,7 @@ mod tests;
 #[cfg(test)]
 #[path = "evasion_tests.rs"]
 mod evasion_tests;
+
+#[cfg(test)]
+#[path = "code_tests.rs"]
+mod code_tests;

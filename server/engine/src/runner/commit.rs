@@ -31,6 +31,8 @@ pub(super) struct Done {
     pub(super) instructions: Vec<AbsPath>,
     pub(super) metadata: Value,
     pub(super) locations: Vec<(AbsPath, Option<usize>)>,
+    /// What allowed it.
+    pub(super) allowed_by: Vec<String>,
 }
 
 impl Runner {
@@ -98,6 +100,6 @@ impl Runner {
     async fn fitted(&self, output: ToolOutput) -> Done {
         let ToolOutput { text, capped, diffs, seen, instructions, locations, metadata } = output;
         let text = if capped { text } else { self.capped(text).await };
-        Done { text, diffs, seen, instructions, metadata, locations }
+        Done { text, diffs, seen, instructions, metadata, locations, allowed_by: Vec::new() }
     }
 }

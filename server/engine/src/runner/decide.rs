@@ -5,7 +5,7 @@ use std::path::Path;
 use super::RunnerDeps;
 use super::access::{Need, Subject, UNCONFINED};
 use super::command::Line;
-use crate::permission::{self, Decision, Mode, Rule, Verdict};
+use crate::permission::{self, Decision, Mode, Rule, Shape, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decided {
@@ -14,6 +14,31 @@ pub(super) enum Decided {
     Asked(String),
     /// Why, for the model.
     Denied(String),
+}
+
+/// What allows a need of a call that is about to run, in one line for people (R9.4).
+pub(super) fn ground(deps: &RunnerDeps, need: &Need) -> String {
+    let granted = |permission: &str, value: &str| deps.grants.rules_for(&deps.agent.name, permission, value);
+    let what = &need.what;
+    let decision = by_rules(deps, need, &granted);
+    if decide(deps, need) != Decided::Allowed {
+        return format!("{what}: your answer to this question");
+    }
+    if decision.verdict != Verdict::Allow || reservation(deps, need, &decision).is_some() {
+        return format!("{what}: this very command is allowed");
+    }
+    let mode = deps.mode();
+    match (&need.subject, &decision.rule) {
+        (_, Some(rule)) if rule.origin.is_users() => format!("{what}: rule {rule}"),
+        (Subject::Command(simple), _) if simple.free_in == Some(Mode::Ask) => {
+            format!("{what}: it is known to do nothing but read")
+        }
+        (Subject::Command(_) | Subject::Written { .. }, _) => format!("{what}: mode {mode}"),
+        (Subject::Edit { .. }, _) if mode == Mode::Ask => format!("{what}: the editor shows it and can take it back"),
+        (Subject::Edit { .. }, _) => format!("{what}: mode {mode}, or the editor, which can take it back"),
+        (_, Some(rule)) => format!("{what}: rule {rule}"),
+        (_, None) => format!("{what}: every command is allowed"),
+    }
 }
 
 /// The rules that grants make for one value of a permission.
@@ -34,6 +59,9 @@ pub(super) fn can_be_granted(deps: &RunnerDeps, need: &Need) -> bool {
 }
 
 fn decide_with(deps: &RunnerDeps, need: &Need, granted: &Granted<'_>) -> Decided {
+    if need.subject == Subject::Refused {
+        return Decided::Denied(need.what.clone());
+    }
     let decision = by_rules(deps, need, granted);
     let what = &need.what;
     let asked_by = match (decision.verdict, &decision.rule) {
@@ -74,8 +102,11 @@ fn by_rules(deps: &RunnerDeps, need: &Need, granted: &Granted<'_>) -> Decision {
         }
         // What is said of every command was said of the command itself.
         Subject::Command(simple) => {
-            with_aliases(&[rules.as_slice(), &simple.guards].concat(), &|rule| rule.pattern != "*")
+            let decision = with_aliases(&[rules.as_slice(), &simple.guards].concat(), &|rule| rule.pattern != "*");
+            strictest(decision, by_shapes(need, &simple.shapes, rules, granted))
         }
+        // Whoever allows every command says so in `reservation`.
+        Subject::Together | Subject::Refused => Decision { verdict: Verdict::Allow, rule: None },
         Subject::Folder(_) | Subject::Unconfined | Subject::Search | Subject::Session => with_aliases(rules, &|_| true),
         Subject::Anywhere { .. } => permission::at_worst(&need.permission, rules),
         Subject::Unclear { guards } => unclear(deps, need, guards, granted),
@@ -97,6 +128,14 @@ fn by_aliases(need: &Need, rules: &[Rule], is_granted: bool) -> Option<Decision>
             Verdict::Allow => false,
         })
         .max_by_key(|decision| decision.verdict)
+}
+
+/// A narrower rule that may be meant once the disk, the input or a variable has told the words: asked at least.
+fn by_shapes(need: &Need, shapes: &[Shape], rules: &[Rule], granted: &Granted<'_>) -> Option<Decision> {
+    let met = permission::may_meet(&need.permission, shapes, rules)?;
+    let is_granted = || need.values.iter().any(|value| !granted(&need.permission, value).is_empty());
+    let is_lifted = met.verdict == Verdict::Ask && is_granted();
+    (!is_lifted).then_some(Decision { verdict: Verdict::Ask, rule: Some(met) })
 }
 
 fn strictest(decision: Decision, other: Option<Decision>) -> Decision {
@@ -175,6 +214,10 @@ fn reservation(deps: &RunnerDeps, need: &Need, decision: &Decision) -> Option<St
             }
             (is_free, text)
         }
+        Subject::Together => {
+            (allows_every_command(), "run it by itself to keep the network from it, or allow the whole command")
+        }
+        Subject::Refused => (false, "it cannot be judged"),
         // A rule for everything was not written with this in mind.
         Subject::Unconfined => {
             let is_named = decision.rule.as_ref().is_some_and(|rule| rule.permission == UNCONFINED);

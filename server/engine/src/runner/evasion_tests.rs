@@ -9,7 +9,7 @@ use crate::permission::Verdict::{self, Allow, Ask, Deny};
 use crate::ports::OptionKind;
 use crate::workbench::{Bench, path};
 
-async fn judged(bench: &Bench, command: &str) -> Verdict {
+pub(super) async fn judged(bench: &Bench, command: &str) -> Verdict {
     bench.client.answer_all(OptionKind::RejectOnce);
     let (asks, run) = (bench.client.asks().len(), bench.shell.commands().len());
     let outcome = bench.call("bash", json!({"command": command})).await;
@@ -23,19 +23,19 @@ async fn judged(bench: &Bench, command: &str) -> Verdict {
 }
 
 /// None of them runs without a word of the user's.
-async fn shut(bench: &Bench, commands: &[&str]) {
+pub(super) async fn shut(bench: &Bench, commands: &[&str]) {
     for command in commands {
         assert_ne!(judged(bench, command).await, Allow, "{command}");
     }
 }
 
-async fn open(bench: &Bench, commands: &[&str]) {
+pub(super) async fn open(bench: &Bench, commands: &[&str]) {
     for command in commands {
         assert_eq!(judged(bench, command).await, Allow, "{command}");
     }
 }
 
-fn workspace(bench: Bench) -> Bench {
+pub(super) fn workspace(bench: Bench) -> Bench {
     let files = ["open", "a", "hook", "id_rsa", "kept/a", "sub/b", "Makefile", ".git/config", ".git/hooks/x"];
     for file in files {
         bench.put(&format!("/w/{file}"), "x\n");
@@ -47,12 +47,12 @@ fn workspace(bench: Bench) -> Bench {
     bench
 }
 
-fn allowing(programs: &[&str]) -> Bench {
+pub(super) fn allowing(programs: &[&str]) -> Bench {
     let bench = programs.iter().fold(Bench::new(), |bench, name| bench.rule("bash", &format!("{name} *"), Allow));
     workspace(bench.rule("bash", "rm *", Deny))
 }
 
-fn everything() -> Bench {
+pub(super) fn everything() -> Bench {
     workspace(Bench::new().rule("bash", "*", Allow))
 }
 

@@ -47,11 +47,34 @@ pub(super) struct Counted<'a> {
     is_held: AtomicBool,
 }
 
+/// A call that repeats itself, which the user is to be asked for.
+pub(super) struct Repetition {
+    pub(super) need: Need,
+    /// Why it is asked.
+    pub(super) reason: String,
+}
+
+impl Repetition {
+    pub(super) fn unanswered(tool: &str, reason: &str) -> Stopped {
+        ended(tool, &format!("nobody could be asked: {reason}"))
+    }
+}
+
 impl Runner {
     /// Asks where the call is a repetition. Where nobody can be asked, and where a rule has refused it once already, the turn ends: nobody is there to stop
     /// what costs money.
     pub(super) async fn may_repeat(&self, counted: Option<&Counted<'_>>, view: &ToolCallView) -> Result<(), Stopped> {
-        let Some(counted) = counted.filter(|counted| counted.is_repetition) else { return Ok(()) };
+        let repetition = self.repetition(counted, view)?;
+        self.may_go_on(counted, repetition, view).await
+    }
+
+    /// Whether the call is one that has to be asked for.
+    pub(super) fn repetition(
+        &self,
+        counted: Option<&Counted<'_>>,
+        view: &ToolCallView,
+    ) -> Result<Option<Repetition>, Stopped> {
+        let Some(counted) = counted.filter(|counted| counted.is_repetition) else { return Ok(None) };
         let need = Need {
             permission: "doom_loop".to_owned(),
             values: vec![view.name.clone()],
@@ -61,25 +84,38 @@ impl Runner {
             always: Some(format!("calls of {} that repeat themselves", view.name)),
             part: None,
         };
-        let allowed = match decide(&self.deps, &need) {
-            Decided::Allowed => Ok(()),
-            Decided::Denied(reason) if counted.is_refused_again() => Err(ended(&view.name, &reason)),
-            Decided::Denied(reason) => Err(Stopped::failed(format!("{reason}. It was not run. Go on in another way."))),
-            Decided::Asked(reason) => {
-                let question = Question {
-                    call: &view.call,
-                    title: &view.title,
-                    input: &view.input,
-                    preview: Preview::Nothing,
-                    needs: vec![(need, reason)],
-                };
-                match self.until_stopped(self.asks.ask(&self.deps, question)).await? {
-                    Reply::Undeliverable(reason) => Err(ended(&view.name, &format!("nobody could be asked: {reason}"))),
-                    reply => self.take(reply),
-                }
-            }
+        let refused = match decide(&self.deps, &need) {
+            Decided::Allowed => return Ok(None),
+            Decided::Asked(reason) => return Ok(Some(Repetition { need, reason })),
+            Decided::Denied(reason) if counted.is_refused_again() => ended(&view.name, &reason),
+            Decided::Denied(reason) => Stopped::failed(format!("{reason}. It was not run. Go on in another way.")),
         };
-        counted.is_held.store(allowed.is_err(), Ordering::Relaxed);
+        counted.hold(true);
+        Err(refused)
+    }
+
+    /// Asks for it alone.
+    pub(super) async fn may_go_on(
+        &self,
+        counted: Option<&Counted<'_>>,
+        repetition: Option<Repetition>,
+        view: &ToolCallView,
+    ) -> Result<(), Stopped> {
+        let Some(Repetition { need, reason }) = repetition else { return Ok(()) };
+        let question = Question {
+            call: &view.call,
+            title: &view.title,
+            input: &view.input,
+            preview: Preview::Nothing,
+            needs: vec![(need, reason)],
+        };
+        let allowed = match self.until_stopped(self.asks.ask(&self.deps, question)).await? {
+            Reply::Undeliverable(reason) => Err(Repetition::unanswered(&view.name, &reason)),
+            reply => self.take(reply),
+        };
+        if let Some(counted) = counted {
+            counted.hold(allowed.is_err());
+        }
         allowed
     }
 }
@@ -115,8 +151,9 @@ impl Counted<'_> {
         if result.status == ToolStatus::Cancelled || self.is_held.load(Ordering::Relaxed) {
             return None;
         }
-        let hash =
-            ContentHash::of(without_spilled_names(&format!("{:?} {}", result.status, result.text), facts).as_bytes());
+        let hash = ContentHash::of(
+            without_times(&without_spilled_names(&format!("{:?} {}", result.status, result.text), facts)).as_bytes(),
+        );
         let mut calls = self.repeats.lock();
         let call = calls.get_mut(&self.key)?;
         let is_new = call.result.is_none();
@@ -133,6 +170,11 @@ impl Counted<'_> {
                 "(This call gave this same result {same} times in this turn. Repeating it will not change that: use what you know, try something else, or tell the user what keeps you. The user is asked before it is run again.)"
             )
         })
+    }
+
+    /// A call that was not run for being a repetition is not counted as one.
+    pub(super) fn hold(&self, is_held: bool) {
+        self.is_held.store(is_held, Ordering::Relaxed);
     }
 
     /// Whether a rule refuses this call for the second time.
@@ -177,6 +219,59 @@ fn without_spilled_names(text: &str, facts: &Facts) -> String {
         rest.push_str(part.trim_start_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.')));
     }
     rest
+}
+
+/// Numbers that tell when something was, how long it took or which process did it are other ones each time, and say nothing of what came out: dates and
+/// times of the day, seconds since 1970, durations with their unit, and what stands behind `pid`.
+fn without_times(text: &str) -> String {
+    let mut rest = text;
+    let mut plain = String::with_capacity(text.len());
+    let mut word = String::new();
+    while let Some(c) = rest.chars().next() {
+        if !c.is_ascii_digit() || word.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            let ends = rest.find(|c: char| c.is_ascii_digit()).filter(|at| *at > 0).unwrap_or(c.len_utf8());
+            let (head, behind) = rest.split_at(ends);
+            plain.push_str(head);
+            word = head.chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect();
+            rest = behind;
+            continue;
+        }
+        let end = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ':' | '-'))).unwrap_or(rest.len());
+        let number = rest[..end].trim_end_matches(['.', ':', '-']);
+        let behind = &rest[number.len()..];
+        let is_time = is_moment(number) || is_duration(number, behind) || is_of_process(&word);
+        plain.push_str(if is_time { "#" } else { number });
+        word = number.to_owned();
+        rest = behind;
+    }
+    plain
+}
+
+/// `2026-11-30`, `11:04:32`, `11:04:32.123`, `1795000000`, `1795000000123`.
+fn is_moment(number: &str) -> bool {
+    let parts = |sign: char| number.split(sign).map(str::len).collect::<Vec<_>>();
+    let is_clock = number.contains(':')
+        && parts(':').len() <= 3
+        && number.split(':').take(2).all(|part| (1..=2).contains(&part.len()));
+    let is_day = matches!(parts('-').as_slice(), [4, 2, 2]);
+    let seconds = number.split('.').next().unwrap_or_default();
+    let is_stamp =
+        number.starts_with('1') && matches!(seconds.len(), 10 | 13 | 16 | 19) && !number.contains(['-', ':']);
+    is_clock || is_day || is_stamp
+}
+
+fn is_duration(number: &str, behind: &str) -> bool {
+    const UNITS: [&str; 14] =
+        ["ns", "us", "\u{b5}s", "ms", "s", "sec", "secs", "second", "seconds", "m", "min", "minutes", "h", "hours"];
+    let behind = behind.strip_prefix(' ').unwrap_or(behind);
+    let unit = &behind[..behind.find(|c: char| !c.is_alphabetic()).unwrap_or(behind.len())];
+    UNITS.contains(&unit) && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// `pid 12`, `PID: 12`, `process 12`.
+fn is_of_process(before: &str) -> bool {
+    let before = before.trim_end_matches([' ', ':', '=', '(', '[', '#']).to_ascii_lowercase();
+    before.ends_with("pid") || before.ends_with("process")
 }
 
 #[cfg(test)]

@@ -123,6 +123,7 @@ impl Context {
             text: String::new(),
             diffs: Vec::new(),
             locations: Vec::new(),
+            allowed_by: Vec::new(),
         };
         self.emit(SessionEvent::ToolCall(view.clone())).await;
         let [trust, not_now, never] = [(); 3].map(|()| ids.next("opt"));

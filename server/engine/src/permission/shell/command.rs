@@ -2,11 +2,13 @@
 
 use super::expansion::{Expanded, Scope};
 use super::options::Arg;
+use super::programs::Run;
 use super::syntax::{RedirectKind, Simple, Span, Word};
 use super::walk::{Ends, Walk};
 use super::wrappers::{self, Wrapped, Wrapper};
 use super::{
-    Effect, FileAccess, SimpleCommand, arity, builtins, find, interpreters, programs, proven, touched, variables,
+    Effect, FileAccess, Shape, SimpleCommand, arity, builtins, find, interpreters, links, programs, proven, touched,
+    variables,
 };
 
 /// A command with what stands around it.
@@ -123,7 +125,7 @@ impl Walk {
     pub(super) fn judge(&mut self, call: &Call, scope: Scope) -> Ends {
         let behind = lost(scope.clone());
         if !self.takes(call.args.len()) {
-            self.unread(&call.span, "the text has too many words to be understood");
+            self.beyond(&call.span, "it has too many parts");
             return Ends::same(behind);
         }
         self.deeper(|walk| walk.judge_here(call, scope)).unwrap_or_else(|| Ends::same(behind))
@@ -163,13 +165,33 @@ impl Walk {
             for (span, reason) in judged.unknown {
                 self.unknown(&span, reason);
             }
+            let first = self.found.files.len();
             self.found.files.extend(judged.files);
+            let own = first..self.found.files.len();
+            self.found.links.extend(links::made(&name, call, &scope, own, self.repeated > 0));
             self.emit(call, judged.effect);
+            for run in judged.runs {
+                self.run(&run, call, &scope);
+            }
             if let Some(inner) = judged.inner {
                 self.judge(&inner, scope.clone());
             }
         }
         Ends::same(scope)
+    }
+
+    /// A text that the program gives to a shell.
+    fn run(&mut self, run: &Run, call: &Call, scope: &Scope) {
+        let (files, commands) = (self.found.files.len(), self.found.commands.len());
+        self.script("sh", &run.text, call, scope);
+        if run.is_elsewhere {
+            self.found.files.truncate(files);
+            for command in &mut self.found.commands[commands..] {
+                command.effect.is_file_work = false;
+                // Of the other host's network this one's sandbox knows nothing.
+                command.effect.network |= !command.effect.reads_only;
+            }
+        }
     }
 
     fn wrapped(&mut self, wrapper: &Wrapper, call: &Call, scope: &Scope) {
@@ -230,11 +252,16 @@ impl Walk {
             "time" | "strace" | "ltrace" => self.write_value(&parsed, &["o", "output"], wrapper.name, scope),
             _ => {}
         }
+        let own = self.found.commands.len();
         if let Some(reason) = wrapper.judged {
             let network = matches!(wrapper.name, "npx" | "bunx" | "uvx" | "proxychains" | "torsocks");
             self.emit(call, Effect { network, ..unseen(reason) });
         }
         self.judge(&inner, within);
+        // What it runs is what reaches the network.
+        if wrapper.judged.is_some() && self.found.commands.get(own + 1..).is_some_and(reaches_network) {
+            self.found.commands[own].effect.network = true;
+        }
     }
 
     fn read_value(&mut self, parsed: &super::options::Parsed, names: &[&str], by: &str, scope: &Scope) {
@@ -265,6 +292,7 @@ impl Walk {
                 ..Effect::default()
             },
         );
+        let own = self.found.commands.len() - 1;
         for args in found.runs {
             let mut inner = call.inner(args, call.args.len());
             inner.outer = call.args.iter().map(|arg| arg.raw.as_str()).collect::<Vec<_>>().join(" ");
@@ -272,6 +300,41 @@ impl Walk {
             within.folders = None;
             self.judge(&inner, within);
         }
+        if reaches_network(&self.found.commands[own + 1..]) {
+            self.found.commands[own].effect.network = true;
+        }
+    }
+
+    /// All that the command may be, under each of its names.
+    fn shapes(&self, call: &Call, name: &str) -> Vec<Shape> {
+        let is_told = |arg: &Arg| arg.text.is_some() || arg.is_process || !arg.shape.is_open();
+        if !call.is_open && call.words().iter().all(is_told) {
+            return Vec::new();
+        }
+        let spelled = |head: &str, words: &[Arg]| {
+            let mut shape = Shape::literal(head);
+            for word in words {
+                shape.push_word(&word.shape);
+            }
+            if call.is_open {
+                shape.push_words();
+            }
+            shape
+        };
+        let base = name.rsplit('/').next().unwrap_or_default();
+        let mut shapes = vec![spelled(name, call.words())];
+        if base != name {
+            shapes.push(spelled(base, call.words()));
+        }
+        let general = programs::general_options(call);
+        if general > 1 {
+            shapes.push(spelled(base, &call.args[general - 1..]));
+            shapes.push(spelled(base, call.args.get(general..).unwrap_or_default()));
+        }
+        if !call.outer.is_empty() {
+            shapes.push(spelled(&format!("{} {name}", call.outer), call.words()));
+        }
+        shapes
     }
 
     /// Takes `call` into what was found.
@@ -300,6 +363,7 @@ impl Walk {
         if !call.assigned.is_empty() && !call.outer.is_empty() {
             aliases.push(format!("{} {} {pattern}", call.assigned, call.outer));
         }
+        let shapes = self.shapes(call, &name);
         aliases.extend(call.whole.clone());
         let mut seen = vec![pattern.clone()];
         aliases.retain(|alias| {
@@ -318,8 +382,12 @@ impl Walk {
         }
         effect.reads_only = proven::reads_only(call) && effect.loses.is_none() && effect.runs_unseen.is_none();
         let prefix = arity::prefix(call, &effect);
-        self.found.commands.push(SimpleCommand { span: call.span.clone(), pattern, aliases, prefix, effect });
+        self.found.commands.push(SimpleCommand { span: call.span.clone(), pattern, aliases, shapes, prefix, effect });
     }
+}
+
+fn reaches_network(commands: &[SimpleCommand]) -> bool {
+    commands.iter().any(|command| command.effect.network)
 }
 
 pub(super) fn unseen(reason: &str) -> Effect {

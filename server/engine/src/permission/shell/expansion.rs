@@ -37,6 +37,11 @@ impl Expanded {
         self.0.iter().map(|(c, _)| c).collect()
     }
 
+    /// Each with whether it is literal.
+    pub(super) fn signs(&self) -> impl Iterator<Item = (char, bool)> {
+        self.0.iter().copied()
+    }
+
     /// `[` alone is itself, as the name of a test.
     pub(super) fn is_glob(&self) -> bool {
         let wild = |at: usize, c: char| match c {

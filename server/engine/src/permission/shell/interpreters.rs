@@ -104,6 +104,7 @@ impl Walk {
             self.unknown(&call.span, format!("`{name}` reads otherwise with one of its options"));
         }
         if parsed.has(&["l", "login"]) {
+            self.unknown(&call.span, format!("`{name}` reads the files of a login"));
             self.emit(call, unseen("reads the files of a login"));
         }
         if parsed.has(&["c"]) {
@@ -131,7 +132,7 @@ impl Walk {
         }
     }
 
-    fn script(&mut self, name: &str, script: &str, call: &Call, scope: &Scope) {
+    pub(super) fn script(&mut self, name: &str, script: &str, call: &Call, scope: &Scope) {
         if name != "bash"
             && name != "rbash"
             && let Some(sign) = read_otherwise(script)

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::Shape;
 use super::expansion::{Expanded, Scope};
 use super::syntax::{Piece, Word};
 
@@ -15,6 +16,8 @@ pub(super) struct Arg {
     pub(super) values: Option<Vec<Expanded>>,
     /// `<(…)`: what stands there is judged by itself.
     pub(super) is_process: bool,
+    /// All that it may be.
+    pub(super) shape: Shape,
 }
 
 impl Arg {
@@ -25,12 +28,23 @@ impl Arg {
             _ => None,
         };
         let is_process = matches!(word.pieces.as_slice(), [Piece::Process(_)]);
-        Self { span: word.span.clone(), raw: word.raw.clone(), text, values, is_process }
+        let shape = match &values {
+            Some(values) => shape_of_values(values),
+            None => shape_of_pieces(word),
+        };
+        Self { span: word.span.clone(), raw: word.raw.clone(), text, values, is_process, shape }
+    }
+
+    /// A word whose value is known otherwise than by its bytes.
+    pub(super) fn literal(text: &str, span: Range<usize>) -> Self {
+        let values = Some(vec![Expanded::literal(text)]);
+        let shape = Shape::literal(text);
+        Self { span, raw: text.to_owned(), text: Some(text.to_owned()), values, is_process: false, shape }
     }
 
     /// The same word, of whose value nothing is known.
     pub(super) fn opaque(&self) -> Self {
-        Self { text: None, values: None, ..self.clone() }
+        Self { text: None, values: None, shape: Shape::anything(), ..self.clone() }
     }
 
     /// Without its first `count` bytes, which are ASCII and stand in `raw` as they are.
@@ -41,6 +55,7 @@ impl Arg {
             text: self.text.as_ref().and_then(|text| text.get(count..)).map(str::to_owned),
             values: self.values.as_ref().map(|values| values.iter().map(|value| value.skip(count)).collect()),
             is_process: false,
+            shape: Shape::anything(),
         }
     }
 
@@ -57,6 +72,43 @@ impl Arg {
             }
         }
     }
+}
+
+fn shape_of_values(values: &[Expanded]) -> Shape {
+    let mut shape = Shape::default();
+    for (at, value) in values.iter().enumerate() {
+        if at > 0 {
+            shape.push(' ');
+        }
+        match value.is_glob() {
+            false => value.text().chars().for_each(|c| shape.push(c)),
+            true => value.signs().for_each(|(c, is_literal)| match c {
+                '*' | '?' | '[' | ']' if !is_literal => shape.push_any(),
+                c => shape.push(c),
+            }),
+        }
+    }
+    shape
+}
+
+/// Of a word that is not known: what stands there as it is, and anything between.
+fn shape_of_pieces(word: &Word) -> Shape {
+    let mut shape = Shape::default();
+    let mut is_empty = true;
+    for piece in &word.pieces {
+        match piece {
+            Piece::Text { text, quoted } => {
+                is_empty &= text.is_empty() && !quoted;
+                let may_change = |c: char| !quoted && "*?[]{},~".contains(c);
+                text.chars().for_each(|c| if may_change(c) { shape.push_any() } else { shape.push(c) });
+            }
+            Piece::Parameter(_) | Piece::Substitution(_) | Piece::Process(_) | Piece::Arithmetic(_) | Piece::Opaque => {
+                shape.push_any();
+            }
+        }
+    }
+    // Without quotes it may be no word at all, or several.
+    if is_empty && !word.raw.contains('"') { Shape::words() } else { shape }
 }
 
 /// The options of a program: `short` as for getopt (`ab:c::`), `long` with `=` behind those that take a value and `?` behind those that may.

@@ -14,6 +14,8 @@ pub(super) fn outputs(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
         "curl" => {
             &["-o", "--output", "--output-dir", "-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--stderr"]
         }
+        "less" => &["-o", "-O", "--log-file", "--LOG-FILE"],
+        "ssh" => &["-E"],
         "wget" => &["-O", "--output-document", "-o", "--output-file", "-a", "-P", "--directory-prefix"],
         "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "ld" | "as" | "rustc" | "tsc" | "pandoc" => {
             &["-o", "--output"]
@@ -78,36 +80,18 @@ pub(super) fn packed(name: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
 /// Programs that are made to run a command of their words, where that was not found in them.
 pub(super) fn runs_its_words(name: &str, call: &Call) -> bool {
     let words = call.words();
-    let has = |texts: &[&str]| words.iter().any(|arg| arg.text.as_deref().is_some_and(|text| texts.contains(&text)));
     let second = words.first().and_then(|arg| arg.text.as_deref()).unwrap_or_default();
     match name {
         "watch" | "parallel" | "flock" | "script" => !words.is_empty(),
         "npm" | "pnpm" | "yarn" | "bun" => matches!(second, "exec" | "x" | "dlx") && words.len() > 1,
         "uv" | "poetry" | "pipenv" | "pdm" | "hatch" => second == "run" && words.len() > 1,
-        "tar" => words.iter().any(|arg| {
-            [
-                "--to-command",
-                "--checkpoint-action",
-                "--use-compress-program",
-                "-I",
-                "--info-script",
-                "--new-volume-script",
-                "--rsh-command",
-            ]
-            .iter()
-            .any(|option| {
-                let raw = arg.text.as_deref().unwrap_or(&arg.raw);
-                let head = raw.split('=').next().unwrap_or_default();
-                raw.starts_with(option) || head.len() > 4 && head.starts_with("--") && option.starts_with(head)
-            })
-        }),
-        "ssh" | "scp" | "sftp" | "rsync" => {
-            words.iter().any(|arg| {
-                let raw = arg.raw.to_ascii_lowercase();
-                raw.contains("proxycommand") || raw.contains("localcommand") || raw.starts_with("--rsh")
-            }) || name == "scp" && has(&["-S"])
-                || name == "rsync" && has(&["-e"])
+        "rlwrap" | "watchexec" | "perf" | "start-stop-daemon" | "su" => !words.is_empty(),
+        "tmux" | "screen" => {
+            const LOOKING: [&str; 8] =
+                ["", "ls", "list-sessions", "list-windows", "list-panes", "has-session", "capture-pane", "-ls"];
+            !LOOKING.contains(&second)
         }
+        "direnv" | "mise" | "asdf" => matches!(second, "exec" | "x"),
         _ => false,
     }
 }

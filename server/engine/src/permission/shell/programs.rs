@@ -1,11 +1,12 @@
 //! What is known of programs: the files that their operands name, whether they reach the network, and what they run that their words do not tell.
 
+use super::code::{self, Command};
 use super::command::Call;
 use super::expansion::Scope;
 use super::file_programs::{self, Operands};
 use super::options::{Arg, Order, Parsed};
 use super::syntax::Span;
-use super::{Effect, FileAccess, FileUse, Place, interpreters, outputs, scripts, version_control};
+use super::{Effect, FileAccess, FileUse, Place, interpreters, outputs, scripts, transfer, version_control};
 
 #[derive(Default)]
 pub(super) struct Judged {
@@ -14,6 +15,20 @@ pub(super) struct Judged {
     pub(super) unknown: Vec<(Span, &'static str)>,
     /// A command within its words.
     pub(super) inner: Option<Call>,
+    /// Texts that a shell is given to run.
+    pub(super) runs: Vec<Run>,
+}
+
+pub(super) struct Run {
+    pub(super) text: String,
+    /// On another host, whose files are not those of this one.
+    pub(super) is_elsewhere: bool,
+}
+
+impl Run {
+    pub(super) fn here(text: String) -> Self {
+        Self { text, is_elsewhere: false }
+    }
 }
 
 /// `name`: the program's name without its folder.
@@ -25,7 +40,11 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
             Some(program) => file_work(name, program, call, scope),
             None => {
                 let read = likely_files(name, call.words(), scope);
-                let files = read.into_iter().chain(outputs::outputs(name, call.words(), scope)).collect();
+                let mut files: Vec<FileUse> =
+                    read.into_iter().chain(outputs::outputs(name, call.words(), scope)).collect();
+                if name == "curl" {
+                    files.extend(transfer::curl(call.words(), scope));
+                }
                 Judged { files, ..Judged::default() }
             }
         },
@@ -41,12 +60,19 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
         judged.files.extend(call.args.first().into_iter().flat_map(|arg| uses(arg, name, FileAccess::Read, scope)));
     }
     judged.inner = judged.inner.or_else(|| inner(name, call));
+    let code = code::code(name, call);
+    judged.unknown.extend(code.unclear.into_iter().map(|span| (span, "a word that may be any code")));
+    judged.runs.extend(code.commands.into_iter().map(|command| match command {
+        Command::Here(text) => Run::here(text),
+        Command::Elsewhere(text) => Run { text, is_elsewhere: true },
+    }));
     if judged.inner.is_none() && outputs::runs_its_words(name, call) {
         judged.unknown.push((call.span.clone(), "it runs a command that stands in its words"));
     }
     judged.effect.is_file_work &= judged.effect.runs_unseen.is_none()
         && !judged.effect.network
         && judged.unknown.is_empty()
+        && judged.runs.is_empty()
         && !call.is_open
         && judged.files.iter().all(|used| !matches!(used.place, Place::Unknown(_)));
     if call.is_open && file_programs::program(name).is_some_and(|program| program.operands != Operands::None) {
@@ -195,11 +221,8 @@ fn file_work(name: &str, program: &file_programs::Program, call: &Call, scope: &
             used(value, FileAccess::Read);
         }
     }
-    if let Some(given) = parsed.given.iter().find(|given| outputs::is_strange(program, &given.name)) {
+    if parsed.given.iter().any(|given| outputs::is_strange(program, &given.name)) {
         judged.effect.runs_unseen = Some("one of its options runs a program".to_owned());
-        if given.value.is_some() || !parsed.understood {
-            judged.unknown.push((call.span.clone(), "an option that runs a program"));
-        }
     }
     if program.is_careful() && (!parsed.understood || call.is_open) {
         judged.effect.runs_unseen = Some("a word that may be an option".to_owned());
@@ -262,8 +285,8 @@ fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Sc
                 judged.files.extend(here(&call.span, name, FileAccess::Read, scope));
             }
         }
-        Operands::Sed => scripts::sed(parsed, scope, judged),
-        Operands::Awk => scripts::awk(name, parsed, scope, judged),
+        Operands::Sed => scripts::sed(parsed, call, scope, judged),
+        Operands::Awk => scripts::awk(name, parsed, call, scope, judged),
         Operands::Assigned => {
             for arg in &parsed.operands {
                 let access = match arg.raw.split_once('=').map(|(key, _)| key) {

@@ -21,6 +21,8 @@ const DEEPEST: usize = 40;
 pub(super) struct Problem {
     pub(super) span: Span,
     pub(super) reason: String,
+    /// It was read no further for being too deep, whatever stands there.
+    pub(super) is_too_deep: bool,
 }
 
 pub(super) type Reading<T> = Result<T, Problem>;
@@ -176,7 +178,7 @@ impl<'a> Reader<'a> {
 
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Reading<T>) -> Reading<T> {
         if self.depth >= DEEPEST {
-            return Err(self.problem("nested too deeply"));
+            return Err(Problem { is_too_deep: true, ..self.problem("nested too deeply") });
         }
         self.depth += 1;
         let result = read(self);
@@ -276,6 +278,6 @@ impl<'a> Reader<'a> {
 
     fn problem(&self, reason: &str) -> Problem {
         let end = self.text[self.at..].find('\n').map_or(self.text.len(), |length| self.at + length);
-        Problem { span: self.within.clone().unwrap_or(self.at..end), reason: reason.to_owned() }
+        Problem { span: self.within.clone().unwrap_or(self.at..end), reason: reason.to_owned(), is_too_deep: false }
     }
 }

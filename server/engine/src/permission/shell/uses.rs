@@ -18,6 +18,8 @@ const FILLING: [&str; 6] = ["cp", "ln", "install", "mkdir", "rmdir", "touch"];
 const MOVING: [&str; 2] = ["mv", "git mv"];
 /// They take away what they are given.
 const REMOVING: [&str; 6] = ["rm", "mv", "shred", "unlink", "truncate", "find"];
+/// They change what is told of a file, and nothing that it holds.
+const KEEPING: [&str; 5] = ["chmod", "chown", "chgrp", "touch", "mkdir"];
 /// Of a word that is a branch or a file.
 const CHECKOUT: &str = "git checkout";
 /// They end what nothing can bring back, though they are plain work on files.
@@ -63,6 +65,16 @@ impl FileUse {
         }
     }
 
+    /// Whether what the file holds may be another then.
+    pub fn overwrites(&self) -> bool {
+        self.access == FileAccess::Write && !KEEPING.contains(&self.by.as_str())
+    }
+
+    /// Whether what a link leads to stays as it is.
+    pub fn unlinks(&self) -> bool {
+        matches!(self.by.as_str(), "rm" | "rmdir" | "unlink")
+    }
+
     /// `None`: the file stays.
     pub fn removal(&self) -> Option<Removal> {
         match self.by.as_str() {
@@ -74,9 +86,13 @@ impl FileUse {
 }
 
 impl SimpleCommand {
+    /// Without its folder.
+    pub fn program(&self) -> &str {
+        self.pattern.split(' ').next().and_then(|program| program.rsplit('/').next()).unwrap_or_default()
+    }
+
     /// Ends what nothing can bring back, by whatever path the program is called.
     pub fn is_destructive(&self) -> bool {
-        let program = self.pattern.split(' ').next().unwrap_or_default();
-        DESTRUCTIVE.contains(&program.rsplit('/').next().unwrap_or_default())
+        DESTRUCTIVE.contains(&self.program())
     }
 }

@@ -9,7 +9,7 @@ use super::syntax::{
     Assignment, Change, For, Function, Heredoc, List, Piece, Redirect, RedirectKind, Span, Statement, Test, Value, Word,
 };
 use super::uses::REDIRECT;
-use super::{Analysis, FileAccess, Unknown, second_reading, touched, variables};
+use super::{Analysis, FileAccess, Gap, Unknown, second_reading, touched, variables};
 
 /// Of statements and of texts in texts, together.
 const DEEPEST: usize = 48;
@@ -30,6 +30,8 @@ pub(super) struct Walk {
     /// Names that are computed as numbers, and names whose values may hold anything. Both in one text ask, in whatever order.
     numbers: Vec<(String, Span)>,
     anything: BTreeSet<String>,
+    /// Bodies that may run again, around what is looked at.
+    pub(super) repeated: usize,
     functions: BTreeSet<String>,
     called: Vec<(String, Span)>,
 }
@@ -67,6 +69,7 @@ impl Walk {
             heredocs: Vec::new(),
             numbers: Vec::new(),
             anything: BTreeSet::new(),
+            repeated: 0,
             functions: BTreeSet::new(),
             called: Vec::new(),
         }
@@ -97,15 +100,23 @@ impl Walk {
     pub(super) fn unknown(&mut self, span: &Span, reason: impl Into<String>) {
         // Many reasons of one kind tell the user no more than some.
         if self.found.unknown.len() < 64 {
-            self.found.unknown.push(Unknown { span: span.clone(), reason: reason.into(), is_unread: false });
+            self.found.unknown.push(Unknown { span: span.clone(), reason: reason.into(), gap: Gap::Part });
         }
     }
 
     /// A part that was not gone through. However many others there are, it is told.
     pub(super) fn unread(&mut self, span: &Span, reason: impl Into<String>) {
-        let unread = Unknown { span: span.clone(), reason: reason.into(), is_unread: true };
-        if self.found.unknown.iter().filter(|unknown| unknown.is_unread).count() < 64 {
-            self.found.unknown.push(unread);
+        self.gap(span, reason.into(), Gap::Unread);
+    }
+
+    /// A part that is too much to be gone through.
+    pub(super) fn beyond(&mut self, span: &Span, reason: impl Into<String>) {
+        self.gap(span, reason.into(), Gap::Beyond);
+    }
+
+    fn gap(&mut self, span: &Span, reason: String, gap: Gap) {
+        if self.found.unknown.iter().filter(|unknown| unknown.gap == gap).count() < 64 {
+            self.found.unknown.push(Unknown { span: span.clone(), reason, gap });
         }
     }
 
@@ -122,7 +133,7 @@ impl Walk {
     pub(super) fn text(&mut self, text: &str, within: Option<Span>, scope: Scope) -> Option<Scope> {
         let span = within.clone().unwrap_or(0..text.len());
         if text.len() > self.text_left {
-            self.unread(&span, "the text is too long to be understood");
+            self.beyond(&span, "it is too long");
             return None;
         }
         self.text_left -= text.len();
@@ -132,7 +143,11 @@ impl Walk {
         }
         let script = match reader::read(text, within.clone()) {
             Ok(script) => script,
-            Err(Problem { span, reason }) => {
+            Err(Problem { span, reason, is_too_deep: true }) => {
+                self.beyond(&span, format!("it is {reason}"));
+                return None;
+            }
+            Err(Problem { span, reason, is_too_deep: false }) => {
                 self.unread(&span, format!("not understood: {reason}"));
                 return None;
             }
@@ -160,6 +175,14 @@ impl Walk {
     }
 
     fn statement_here(&mut self, statement: &Statement, scope: Scope) -> Ends {
+        let repeats = matches!(statement, Statement::While(..) | Statement::For(_) | Statement::Function(_));
+        self.repeated += usize::from(repeats);
+        let ends = self.of_kind(statement, scope);
+        self.repeated -= usize::from(repeats);
+        ends
+    }
+
+    fn of_kind(&mut self, statement: &Statement, scope: Scope) -> Ends {
         match statement {
             Statement::Simple(simple) => self.simple(simple, scope),
             Statement::Pipeline(parts) => {
@@ -360,7 +383,7 @@ impl Walk {
     /// `None`: it is nested too deeply, and not walked.
     pub(super) fn deeper<T>(&mut self, walk: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.depth >= DEEPEST {
-            self.unread(&(0..0), "nested too deeply");
+            self.beyond(&(0..0), "it is nested too deeply");
             return None;
         }
         self.depth += 1;

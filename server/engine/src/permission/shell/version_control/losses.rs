@@ -5,6 +5,8 @@ use crate::permission::shell::options::Arg;
 
 pub(super) const TRACKED: &str = "uncommitted changes of tracked files";
 pub(super) const UNTRACKED: &str = "files that are not tracked";
+/// Nobody has looked at it before it went, and a stash is easily forgotten or dropped.
+pub(super) const MOVED: &str = "uncommitted changes in the work tree, which only a stash holds then";
 pub(super) const STASHED: &str = "stashed changes";
 pub(super) const COMMITS: &str = "commits that no branch holds any more";
 pub(super) const REMOTE: &str = "commits on the remote that no branch there holds any more";
@@ -47,7 +49,12 @@ pub(super) fn losses(name: &str, words: &[Arg]) -> Option<&'static str> {
             let shows_only = !excludes && (short('n') || long("--dry-run", 3));
             (!shows_only).then_some(UNTRACKED)
         }
-        "stash" => matches!(first, Some("drop" | "clear" | "pop")).then_some(STASHED).filter(|_| first != Some("pop")),
+        "stash" => stash(words),
+        "apply" => {
+            let shows_only = ["--check", "--stat", "--numstat", "--summary"].iter().any(|option| has(words, &[option]));
+            let reverts = short('R') || long("--reverse", 5);
+            (reverts && (!shows_only || long("--apply", 5))).then_some(TRACKED)
+        }
         "worktree" => match first {
             Some("remove") if forced => Some(WORKTREE),
             Some("prune") => None,
@@ -135,6 +142,17 @@ pub(super) fn losses(name: &str, words: &[Arg]) -> Option<&'static str> {
     lost.or_else(|| (computed && !HARMLESS_WITH_ANY.contains(&name)).then_some(ANYTHING))
 }
 
+/// What is stashed is gone from the work tree, and what a stash gives back is gone from the stash.
+fn stash(words: &[Arg]) -> Option<&'static str> {
+    let Some(first) = words.iter().find(|arg| !starts(arg, "-")) else { return Some(MOVED) };
+    match first.text.as_deref() {
+        Some("list" | "show" | "create" | "store" | "apply" | "export") => None,
+        Some("drop" | "clear" | "pop" | "branch" | "import") => Some(STASHED),
+        Some(_) => Some(MOVED),
+        None => Some(ANYTHING),
+    }
+}
+
 /// A branch alone is switched to, and git refuses where that would lose something. Whatever may be a path is written over.
 fn checkout(words: &[Arg], forced: bool) -> Option<&'static str> {
     let has_separator = has(words, &["--"]);
@@ -176,8 +194,13 @@ fn checkout(words: &[Arg], forced: bool) -> Option<&'static str> {
     (operands.len() > 1 || operands.iter().any(looks_like_path)).then_some(TRACKED)
 }
 
-/// Where a file program works on the repository itself.
+/// Where a file program works on the repository itself, and where one takes changes back.
 pub(in crate::permission::shell) fn discards_repository(name: &str, call: &Call) -> Option<&'static str> {
+    if name == "patch" {
+        let words = call.words();
+        let reverts = words.iter().any(|arg| has_letter(arg, 'R') || abbreviates(arg, "--reverse", 5));
+        return (reverts && !has(words, &["--dry-run"])).then_some(TRACKED);
+    }
     let of_git = |arg: &Arg| {
         let text = arg.text.as_deref().unwrap_or(&arg.raw).trim_end_matches('/');
         text == ".git"

@@ -1,0 +1,355 @@
+//! Options and words of programs that are code to them: a command that they run, a library that they load, a file of further options. A rule that allows a
+//! program with whatever arguments was not written with these in mind.
+
+use super::command::Call;
+use super::options::{Arg, Given, Order, Spec};
+use super::syntax::Span;
+
+/// What stands in the words of one command.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Code {
+    /// Commands that are run as they stand there.
+    pub(super) commands: Vec<Command>,
+    /// Words that may be any code.
+    pub(super) unclear: Vec<Span>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    Here(String),
+    /// On another host.
+    Elsewhere(String),
+}
+
+/// Options by which programs run what their value says, or load it.
+#[derive(Debug, Clone, Copy)]
+struct Options {
+    programs: &'static [&'static str],
+    /// Letters of such options.
+    short: &'static str,
+    /// Letters of others that take a value: what stands behind them in a cluster is none.
+    valued: &'static str,
+    /// With `--`, of which a beginning will do, or with `-`.
+    long: &'static [&'static str],
+}
+
+const NONE: Options = Options { programs: &[], short: "", valued: "", long: &[] };
+
+/// Their value is a command.
+const RUN: &[Options] = &[
+    Options {
+        programs: &["tar", "bsdtar", "gtar"],
+        short: "IF",
+        valued: "fbCTXKNgHLV",
+        long: &[
+            "--to-command",
+            "--checkpoint-action",
+            "--use-compress-program",
+            "--info-script",
+            "--new-volume-script",
+            "--rsh-command",
+            "--rmt-command",
+        ],
+    },
+    Options { programs: &["man"], short: "PH", valued: "CLMmSseRTrEp", long: &["--pager", "--html"] },
+    Options { programs: &["nano", "pico"], short: "s", valued: "fCoQrTY", long: &["--speller"] },
+    Options {
+        programs: &["npm", "pnpm", "yarn", "bun", "npx"],
+        long: &["--script-shell", "--shell", "--git", "--editor", "--viewer", "--browser"],
+        ..NONE
+    },
+    Options {
+        programs: &["go"],
+        long: &["-toolexec", "-exec", "-vettool", "--toolexec", "--exec", "--vettool"],
+        ..NONE
+    },
+    Options {
+        programs: &["nc", "ncat", "netcat"],
+        short: "ec",
+        valued: "gGiIkmMoOpPqsTVwWxX",
+        long: &["--exec", "--sh-exec", "--lua-exec"],
+    },
+    Options { programs: &["wget"], long: &["--use-askpass"], ..NONE },
+    Options { programs: &["zip"], long: &["-TT", "--unzip-command"], ..NONE },
+    Options { programs: &["gcc", "cc", "g++", "c++", "clang", "clang++"], long: &["-wrapper"], ..NONE },
+    Options { programs: &["dpkg"], long: &["--pre-invoke", "--post-invoke", "--status-logger"], ..NONE },
+    Options { programs: &["rpm", "rpmbuild"], long: &["--pipe"], ..NONE },
+    Options { programs: &["rsync"], short: "e", valued: "BTfM", long: &["--rsh", "--rsync-path", "--early-exec"] },
+    Options { programs: &["scp", "sftp"], short: "SD", valued: "bcFiloJPX", long: &[] },
+    Options { programs: &["sort"], long: &["--compress-program"], ..NONE },
+    Options { programs: &["split"], long: &["--filter"], ..NONE },
+    Options { programs: &["install", "ginstall"], long: &["--strip-program"], ..NONE },
+    Options { programs: &["rg"], long: &["--pre", "--hostname-bin"], ..NONE },
+    Options { programs: &["mysql", "mariadb"], long: &["--pager"], ..NONE },
+    Options { programs: &["nix", "nix-shell"], long: &["--run", "--command"], ..NONE },
+    Options { programs: &["cpio"], long: &["--rsh-command"], ..NONE },
+];
+
+/// Their value is a library, or a file or text with further options or commands of the program itself.
+const LOAD: &[Options] = &[
+    Options { programs: &["man"], short: "C", valued: "LMmSseRTrEpP", long: &["--config-file"] },
+    Options {
+        programs: &["less", "more", "most"],
+        short: "k",
+        valued: "bDhjoOpPtTxyz#",
+        long: &["--lesskey-file", "--lesskey-src", "--lesskey-content"],
+    },
+    Options {
+        programs: &["vi", "vim", "nvim", "view", "gvim", "vimdiff", "rvim"],
+        short: "cSsuUwWleE",
+        valued: "iTtr",
+        long: &["--cmd", "--startuptime", "--remote", "--servername", "--listen", "--embed", "--headless"],
+    },
+    Options { programs: &["nano", "pico"], valued: "CoQrTYs", short: "f", long: &["--rcfile"] },
+    Options {
+        programs: &["openssl"],
+        long: &[
+            "-engine",
+            "-engine_impl",
+            "-keygen_engine",
+            "-ssl_client_engine",
+            "-provider",
+            "-provider-path",
+            "-config",
+            "--engine",
+            "--engine_impl",
+            "--keygen_engine",
+            "--provider",
+            "--provider-path",
+            "--config",
+        ],
+        ..NONE
+    },
+    Options {
+        programs: &["npm", "pnpm", "yarn", "bun", "npx"],
+        long: &["--node-options", "--userconfig", "--globalconfig", "--init-module", "--onload-script"],
+        ..NONE
+    },
+    Options { programs: &["cargo"], long: &["--config"], ..NONE },
+    Options { programs: &["go"], long: &["-overlay", "--overlay"], ..NONE },
+    Options { programs: &["make", "gmake"], short: "E", valued: "CfIjloW", long: &["--eval"] },
+    Options { programs: &["wget"], short: "e", valued: "aoOPQUtTwBlADIRXi", long: &["--execute", "--config"] },
+    Options { programs: &["curl"], short: "K", valued: "AbcCdDeEFHmoPQrtTuUwxXyYz", long: &["--config", "--engine"] },
+    Options {
+        programs: &["gcc", "cc", "g++", "c++", "clang", "clang++", "ld"],
+        long: &["-fplugin", "-specs", "-plugin", "--plugin", "--specs", "-load"],
+        ..NONE
+    },
+    Options { programs: &["apt", "apt-get"], short: "oc", valued: "t", long: &["--option", "--config-file"] },
+    Options { programs: &["rpm", "rpmbuild"], short: "ED", long: &["--eval", "--define", "--load"], ..NONE },
+    Options { programs: &["scp", "sftp"], short: "Fb", valued: "cDilJoPSX", long: &[] },
+    Options { programs: &["ssh-keygen", "ssh-add"], short: "Ds", valued: "fCNtbPI", long: &[] },
+    Options { programs: &["gdb", "lldb"], short: "xos", long: &["-ex", "-iex", "-eval-command", "--command"], ..NONE },
+    Options { programs: &["sqlite3"], long: &["-cmd", "-init", "--cmd", "--init"], ..NONE },
+    Options { programs: &["mysql", "mariadb"], long: &["--init-command"], ..NONE },
+    Options { programs: &["nix", "nix-shell"], long: &["--expr"], ..NONE },
+];
+
+/// Settings of OpenSSH, by whatever option.
+const SETTING: Options = Options { programs: &["scp", "sftp"], short: "o", valued: "bcDFilJPSX", long: &[] };
+
+/// What is code in the words of `call`, whose program's base name is `name`.
+pub(super) fn code(name: &str, call: &Call) -> Code {
+    let mut code = Code::default();
+    if name == "ssh" {
+        ssh(call, &mut code);
+    }
+    let words = call.words();
+    let given = |table: &'static [Options]| {
+        let speaking = table.iter().filter(|options| options.programs.contains(&name));
+        speaking.flat_map(|options| {
+            let ends = words.iter().position(|arg| arg.text.as_deref() == Some("--"));
+            let words = &words[..ends.unwrap_or(words.len())];
+            let value = |(at, arg): (usize, &Arg)| Some((arg.span.clone(), options.value(arg, words.get(at + 1))?));
+            words.iter().enumerate().filter_map(value).collect::<Vec<_>>()
+        })
+    };
+    for (span, value) in given(RUN) {
+        code.run_by_option(name, span, value);
+    }
+    code.unclear.extend(given(LOAD).map(|(span, _)| span));
+    code.unclear.extend(given(&[SETTING]).filter(|(_, setting)| !is_calm(setting.as_ref())).map(|(span, _)| span));
+    for (at, arg) in words.iter().enumerate() {
+        if is_code(name, at, arg, words) {
+            code.unclear.push(arg.span.clone());
+        }
+    }
+    if matches!(name, "ed" | "red" | "ex") {
+        code.unclear.push(call.span.clone());
+    }
+    code
+}
+
+impl Code {
+    /// Programs add words of their own, so that the value is not all of it.
+    fn run_by_option(&mut self, name: &str, span: Span, value: Option<Arg>) {
+        let text = value.as_ref().and_then(|value| value.text.clone());
+        let text = text.map(|text| match text.split_once("exec=") {
+            Some((_, command)) => command.to_owned(),
+            None => text,
+        });
+        // By far the most usual, and its own words are judged.
+        let is_plain = name == "rsync" && text.as_deref().is_some_and(|text| text == "ssh" || text.starts_with("ssh "));
+        if !is_plain {
+            self.unclear.push(span);
+        }
+        self.commands.extend(text.filter(|text| !text.trim().is_empty()).map(Command::Here));
+    }
+}
+
+impl Options {
+    /// `None`: `arg` is no such option. Its value, where it has one.
+    fn value(&self, arg: &Arg, next: Option<&Arg>) -> Option<Option<Arg>> {
+        let text = arg.text.as_deref().unwrap_or(&arg.raw);
+        let head = text.split('=').next().unwrap_or_default();
+        let is_long = self
+            .long
+            .iter()
+            .any(|option| head == *option || option.starts_with("--") && head.len() > 4 && option.starts_with(head));
+        if is_long {
+            let attached = (head.len() < text.len()).then(|| arg.text_tail(head.len() + 1));
+            return Some(attached.or_else(|| next.cloned()));
+        }
+        let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
+        for (at, letter) in letters.char_indices() {
+            let behind = at + letter.len_utf8();
+            if self.short.contains(letter) {
+                let attached = (behind < letters.len()).then(|| arg.text_tail(behind + 1));
+                return Some(attached.or_else(|| next.cloned()));
+            }
+            if self.valued.contains(letter) {
+                return None;
+            }
+        }
+        None
+    }
+}
+
+/// Words that are code by themselves.
+fn is_code(name: &str, at: usize, arg: &Arg, words: &[Arg]) -> bool {
+    let text = arg.text.as_deref().unwrap_or(&arg.raw);
+    let lower = text.to_ascii_lowercase();
+    let holds = |signs: &[&str]| signs.iter().any(|sign| lower.contains(sign));
+    let before = at.checked_sub(1).and_then(|before| words[before].text.as_deref()).unwrap_or_default();
+    match name {
+        // In its oldest form options come without a dash.
+        "tar" | "bsdtar" | "gtar" => at == 0 && !text.starts_with('-') && text.contains(['I', 'F']),
+        "less" | "more" | "most" => {
+            let calm = |rest: &str| {
+                matches!(rest, "F" | "G" | "g")
+                    || rest.bytes().all(|byte| byte.is_ascii_digit())
+                    || rest.starts_with('/') && !rest.contains(['\n', '!', '|'])
+            };
+            text.strip_prefix('+').is_some_and(|rest| !calm(rest))
+        }
+        "vi" | "vim" | "nvim" | "view" | "gvim" | "vimdiff" | "rvim" => {
+            text.strip_prefix('+').is_some_and(|rest| !rest.bytes().all(|byte| byte.is_ascii_digit()))
+        }
+        "openssl" => at == 0 && text == "engine",
+        "npm" | "pnpm" | "yarn" => {
+            holds(&["script-shell", "node-options", "init-module", "onload-script"]) && !text.starts_with("--")
+        }
+        "make" | "gmake" => make_word(text, before),
+        "socat" => holds(&["exec:", "system:", "shell:"]),
+        "go" => holds(&["extld"]) || lower.contains("ldflags") && arg.text.is_none(),
+        "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "ld" => text.starts_with('@') || holds(&["-plugin,"]),
+        "rustc" => text.starts_with('@') || holds(&["linker="]),
+        "sqlite3" => {
+            const COMMANDS: [&str; 14] = [
+                ".shell", ".system", ".import", ".output", ".once", ".log", ".read", ".open", ".backup", ".save",
+                ".load", ".excel", ".clone", ".dump",
+            ];
+            holds(&COMMANDS) || holds(&["load_extension", "edit(", "readfile(", "writefile(", "attach"])
+        }
+        "psql" => text.contains('\\') || holds(&["program"]) || lower.starts_with("-f") || holds(&["--file"]),
+        "mysql" | "mariadb" => {
+            text.contains('\\') || holds(&["system ", "source ", "outfile", "dumpfile", "load data"])
+        }
+        "dc" => text.contains('!'),
+        "m4" => holds(&["syscmd"]),
+        _ => false,
+    }
+}
+
+/// Settings of a program that is built with, and build files from the input.
+fn make_word(text: &str, before: &str) -> bool {
+    if matches!(text, "-" | "/dev/stdin") && matches!(before, "-f" | "--file" | "--makefile") {
+        return true;
+    }
+    match text.split_once('=') {
+        Some((name, value)) if !text.starts_with('-') => {
+            let name = name.trim_end_matches([':', '+', '?', '!']);
+            super::variables::steers(name) && !name.ends_with("FLAGS")
+                || name.contains("SHELL")
+                || name == "MAKEFLAGS"
+                || value.contains(['`', '$', ';', '|', '&'])
+        }
+        _ => matches!(text, "-f-" | "--file=-" | "--makefile=-"),
+    }
+}
+
+/// A setting of OpenSSH that neither runs nor loads anything, nor reads further settings.
+fn is_calm(setting: Option<&Arg>) -> bool {
+    const CALM: [&str; 31] = [
+        "addressfamily",
+        "batchmode",
+        "checkhostip",
+        "ciphers",
+        "compression",
+        "connectionattempts",
+        "connecttimeout",
+        "controlmaster",
+        "controlpersist",
+        "forwardagent",
+        "hostkeyalgorithms",
+        "hostname",
+        "identitiesonly",
+        "kexalgorithms",
+        "loglevel",
+        "macs",
+        "numberofpasswordprompts",
+        "passwordauthentication",
+        "port",
+        "preferredauthentications",
+        "proxyjump",
+        "pubkeyauthentication",
+        "requesttty",
+        "serveralivecountmax",
+        "serveraliveinterval",
+        "stricthostkeychecking",
+        "tcpkeepalive",
+        "updatehostkeys",
+        "user",
+        "verifyhostkeydns",
+        "identityfile",
+    ];
+    let Some(setting) = setting.and_then(|setting| setting.text.as_deref()) else { return false };
+    let key = setting.trim_start().split(['=', ' ', '\t']).next().unwrap_or_default().to_ascii_lowercase();
+    let is_off = setting.to_ascii_lowercase().ends_with("userknownhostsfile=/dev/null");
+    CALM.contains(&key.as_str()) || is_off
+}
+
+/// What stands behind the host is run there, as words that are joined by blanks.
+fn ssh(call: &Call, code: &mut Code) {
+    const SSH: Spec = Spec { short: "46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:", long: &[] };
+    let words = call.words();
+    let parsed = SSH.parse(words, Order::OptionsFirst);
+    // Options may stand behind the host too.
+    let behind = parsed.first.map_or(words.len(), |first| first + 1).min(words.len());
+    let again = SSH.parse(&words[behind..], Order::OptionsFirst);
+    let strange = |given: &Given| match given.name.as_str() {
+        "o" => !is_calm(given.value.as_ref()),
+        name => matches!(name, "F" | "I" | "w"),
+    };
+    let is_known = parsed.understood && again.understood && !call.is_open;
+    if !is_known || parsed.given.iter().chain(&again.given).any(strange) {
+        code.unclear.push(call.span.clone());
+    }
+    let Some(first) = again.first else { return };
+    let run = &words[behind + first..];
+    let texts: Option<Vec<&str>> = run.iter().map(|arg| arg.text.as_deref()).collect();
+    match texts {
+        Some(texts) => code.commands.push(Command::Elsewhere(texts.join(" "))),
+        None => code.unclear.push(run[0].span.clone()),
+    }
+}
