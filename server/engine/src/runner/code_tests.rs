@@ -3,7 +3,7 @@ use serde_json::json;
 use super::evasion_tests::{allowing, everything, judged, open, shut, workspace};
 use crate::permission::Verdict::{Allow, Ask, Deny};
 use crate::ports::OptionKind;
-use crate::workbench::{Bench, path};
+use crate::workbench::{Bench, call, path};
 
 #[tokio::test]
 async fn r8_1_scripts_of_sed_that_run_or_touch_more_are_asked_under_a_rule_for_sed() {
@@ -430,11 +430,12 @@ async fn r9_4_an_allowed_call_says_what_allowed_it() {
 async fn r13_1_a_repetition_that_needs_consent_is_asked_once() {
     let bench = Bench::new();
     bench.client.answer_all(OptionKind::AllowOnce);
-    for call in 1..=4 {
+    let runner = bench.runner();
+    for round in 1..=4 {
         let asks = bench.client.asks().len();
-        bench.call("bash", json!({"command": "make"})).await;
+        runner.run(call(&round.to_string(), "bash", r#"{"command": "make"}"#)).await;
         let asked = bench.client.asks().split_off(asks);
-        assert_eq!(asked.len(), 1, "{call}");
-        assert_eq!(asked[0].reason.contains("gave the same result 3 times"), call == 4, "{}", asked[0].reason);
+        assert_eq!(asked.len(), 1, "{round}");
+        assert_eq!(asked[0].reason.contains("gave the same result 3 times"), round == 4, "{}", asked[0].reason);
     }
 }
