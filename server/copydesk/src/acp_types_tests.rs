@@ -212,3 +212,25 @@ fn r22_7_counts_of_tokens_do_not_overflow() {
     let told = updates(SessionEvent::Usage { usage, context: Some(1000), cost: None, turn: None });
     assert_eq!(serde_json::to_value(&told).unwrap()[0]["used"], u64::MAX);
 }
+
+#[test]
+fn r9_4_what_allowed_a_call_is_told_beside_its_end() {
+    let view = |allowed_by: &[&str]| ToolCallView {
+        call: CallId::new("call_1"),
+        name: "bash".to_owned(),
+        kind: ToolKind::Execute,
+        title: "ls".to_owned(),
+        state: ToolCallState::Ended(ToolStatus::Completed),
+        input: json!({}),
+        text: String::new(),
+        diffs: Vec::new(),
+        locations: Vec::new(),
+        allowed_by: allowed_by.iter().map(|&ground| ground.to_owned()).collect(),
+    };
+    let meta = |view| {
+        let update = updates(SessionEvent::ToolCallUpdate(view)).pop().unwrap();
+        serde_json::to_value(update).unwrap()["_meta"].clone()
+    };
+    assert_eq!(meta(view(&["`ls`: mode auto"])), json!({ "copydesk": { "allowedBy": ["`ls`: mode auto"] } }));
+    assert_eq!(meta(view(&[])), Value::Null);
+}

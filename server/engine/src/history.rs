@@ -135,6 +135,7 @@ pub fn interrupted_result() -> ToolResult {
         seen: Vec::new(),
         instructions: Vec::new(),
         metadata: Value::Null,
+        allowed_by: Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::ids::{CallId, MessageId, Millis, PartId};
 use crate::image::ImageType;
@@ -157,31 +157,9 @@ pub struct ToolResult {
     /// For clients; never sent to the model.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub metadata: Value,
-}
-
-/// The key of `ToolResult::metadata` for what allowed the call.
-const ALLOWED_BY: &str = "allowedBy";
-
-impl ToolResult {
-    /// With what allowed the call, for people.
-    pub(crate) fn with_allowed_by(mut self, grounds: &[String]) -> Self {
-        if !grounds.is_empty() {
-            match &mut self.metadata {
-                Value::Object(fields) => {
-                    fields.insert(ALLOWED_BY.to_owned(), grounds.into());
-                }
-                other if other.is_null() => *other = json!({ ALLOWED_BY: grounds }),
-                // Of a shape of its own.
-                _ => {}
-            }
-        }
-        self
-    }
-
-    pub(crate) fn allowed_by(&self) -> Vec<String> {
-        let grounds = self.metadata.get(ALLOWED_BY).and_then(Value::as_array).into_iter().flatten();
-        grounds.filter_map(|ground| Some(ground.as_str()?.to_owned())).collect()
-    }
+    /// Of a call that was run: what allowed each thing that it did (R9.4), a line each. For people; never sent to the model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_by: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

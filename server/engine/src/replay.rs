@@ -111,7 +111,7 @@ fn ended(view: ToolCallView, result: &ToolResult) -> ToolCallView {
         text: result.text.clone(),
         diffs: result.diffs.clone(),
         locations,
-        allowed_by: result.allowed_by(),
+        allowed_by: result.allowed_by.clone(),
         ..view
     }
 }

@@ -464,15 +464,16 @@ impl Runner {
             Ok(done) => {
                 let status = ToolStatus::Completed;
                 let commit::Done { text, diffs, seen, instructions, metadata, locations, allowed_by } = done;
-                let result = ToolResult { status, text, title, diffs, seen, instructions, metadata };
-                (result.with_allowed_by(&allowed_by), locations, None)
+                let result = ToolResult { status, text, title, diffs, seen, instructions, metadata, allowed_by };
+                (result, locations, None)
             }
             Err(stopped) => {
                 let (status, text, seen, stop) = stopped.into_parts();
                 let text = self.capped(text).await;
                 let metadata = Value::Null;
-                let (diffs, instructions) = (Vec::new(), Vec::new());
-                (ToolResult { status, text, title, diffs, seen, instructions, metadata }, Vec::new(), stop)
+                let (diffs, instructions, allowed_by) = (Vec::new(), Vec::new(), Vec::new());
+                let result = ToolResult { status, text, title, diffs, seen, instructions, metadata, allowed_by };
+                (result, Vec::new(), stop)
             }
         };
         if let Some(notice) = counted.and_then(|counted| counted.end(&result, &self.deps.facts)) {
@@ -485,7 +486,7 @@ impl Runner {
             text: result.text.clone(),
             diffs: result.diffs.clone(),
             locations,
-            allowed_by: result.allowed_by(),
+            allowed_by: result.allowed_by.clone(),
             ..view
         };
         CallOutcome { input, result, view, stop }

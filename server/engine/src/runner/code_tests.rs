@@ -417,7 +417,7 @@ async fn r9_4_an_allowed_call_says_what_allowed_it() {
     let told = outcome.view.allowed_by.clone();
     assert!(told.iter().any(|ground| ground.starts_with("`npm test`: rule bash \"npm *\": allow (")), "{told:?}");
     assert!(told.contains(&"`ls`: it is known to do nothing but read".to_owned()), "{told:?}");
-    assert_eq!(outcome.result.metadata["allowedBy"], json!(told));
+    assert_eq!(outcome.result.allowed_by, told);
     assert!(!outcome.result.text.contains("npm *"), "{}", outcome.result.text);
     bench.client.answer_all(OptionKind::AllowOnce);
     let outcome = bench.call("bash", json!({"command": "make"})).await;

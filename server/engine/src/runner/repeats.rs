@@ -228,8 +228,11 @@ fn without_times(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut word = String::new();
     while let Some(c) = rest.chars().next() {
-        if !c.is_ascii_digit() || word.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
-            let ends = rest.find(|c: char| c.is_ascii_digit()).filter(|at| *at > 0).unwrap_or(c.len_utf8());
+        // Behind a date the time of the day may follow its `T`.
+        let is_in_word = word.ends_with(|c: char| c.is_alphanumeric() || c == '_') && !plain.ends_with("#T");
+        if !c.is_ascii_digit() || is_in_word {
+            let plain_end = || rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+            let ends = if c.is_ascii_digit() { 1 } else { plain_end() };
             let (head, behind) = rest.split_at(ends);
             plain.push_str(head);
             word = head.chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect();
@@ -250,9 +253,9 @@ fn without_times(text: &str) -> String {
 /// `2026-11-30`, `11:04:32`, `11:04:32.123`, `1795000000`, `1795000000123`.
 fn is_moment(number: &str) -> bool {
     let parts = |sign: char| number.split(sign).map(str::len).collect::<Vec<_>>();
-    let is_clock = number.contains(':')
-        && parts(':').len() <= 3
-        && number.split(':').take(2).all(|part| (1..=2).contains(&part.len()));
+    // Two parts may be a line and a column.
+    let whole = number.split('.').next().unwrap_or_default();
+    let is_clock = matches!(whole.split(':').map(str::len).collect::<Vec<_>>().as_slice(), [1 | 2, 2, 2]);
     let is_day = matches!(parts('-').as_slice(), [4, 2, 2]);
     let seconds = number.split('.').next().unwrap_or_default();
     let is_stamp =
