@@ -113,9 +113,9 @@ async fn r8_1_programs_of_awk_that_run_or_touch_more_are_asked_under_a_rule_for_
 #[tokio::test]
 async fn r8_1_words_that_are_code_are_asked_under_a_rule_for_the_program() {
     let programs = [
-        "ssh", "curl", "openssl", "npm", "install", "tar", "bash", "sh", "man", "less", "vim", "git", "rsync", "sort",
-        "make", "cargo", "go", "nc", "socat", "wget", "zip", "gcc", "scp", "sqlite3", "psql", "ed", "su", "split",
-        "rg",
+        "find", "ssh", "curl", "openssl", "npm", "install", "tar", "bash", "sh", "man", "less", "vim", "git", "rsync",
+        "sort", "make", "cargo", "go", "nc", "socat", "wget", "zip", "gcc", "scp", "sqlite3", "psql", "ed", "su",
+        "split", "rg",
     ];
     let bench = allowing(&programs);
     let commands = [
@@ -184,6 +184,9 @@ async fn r8_1_words_that_are_code_are_asked_under_a_rule_for_the_program() {
         "psql -c '\\! touch x'",
         "ed open",
         "su -c 'touch x'",
+        "find . -fprint ../out",
+        "find . -fprintf ../out x",
+        "find . -fls ../out",
     ];
     shut(&bench, &commands).await;
     for command in ["ssh h rm x", "man -P 'rm x' ls", "tar --to-command='rm x' -xf a.tar", "rsync -e 'rm x' a h:"] {

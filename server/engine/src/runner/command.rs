@@ -1,6 +1,9 @@
 //! What a command line needs, part by part: each simple command, each file that it touches, and what is not understood (R8.1–R8.3). Looks at the disk for
 //! links, globs and folders; decides nothing.
 
+mod links;
+mod network;
+
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,11 +15,9 @@ use super::RunnerDeps;
 use super::access::{Need, Places, Subject};
 use super::decide::{Decided, decide, is_absolute};
 use super::expand::{self, Expanded};
-use crate::confinement::is_in_force;
 use crate::escape::escaped_line;
 use crate::permission::shell::{
-    self, Analysis, FileAccess, FileUse, FolderUse, Gap, LinkSource, Links, Place, Removal, SimpleCommand,
-    Surroundings, Unknown,
+    self, Analysis, FileAccess, FileUse, FolderUse, Gap, Links, Place, Removal, SimpleCommand, Surroundings, Unknown,
 };
 use crate::permission::{Mode, Rule, RulesFor, Shape, Verdict, path_pattern};
 
@@ -205,110 +206,6 @@ impl Gathered<'_> {
             always,
             part: Some(self.part(span)),
         });
-    }
-
-    /// One sandbox holds the whole text: what opens it for one part opens it for what other parts run. Of one repository git runs the same hooks with and
-    /// without the network.
-    fn beside_the_network(&mut self, commands: &[SimpleCommand]) {
-        let RunnerDeps { config, ports, .. } = self.deps;
-        if config.sandbox.network || !is_in_force(&config.sandbox, &ports.shell.sandbox()) {
-            return;
-        }
-        let Some(open) = commands.iter().find(|command| command.effect.network) else { return };
-        let is_git = |command: &SimpleCommand| command.program() == "git";
-        let all_git = commands.iter().filter(|command| command.effect.network).all(is_git);
-        for command in commands {
-            let effect = &command.effect;
-            let is_known = effect.network || effect.reads_only || effect.is_file_work;
-            if is_known || all_git && is_git(command) {
-                continue;
-            }
-            let (other, open) = (quoted(&command.pattern), quoted(&open.pattern));
-            self.needs.push(Need {
-                permission: "bash".to_owned(),
-                values: vec![self.line.text.trim().to_owned()],
-                aliases: Vec::new(),
-                subject: Subject::Together,
-                what: format!(
-                    "{other} would run with the network, since {open} needs it and one sandbox holds the whole command"
-                ),
-                always: Some("this exact command".to_owned()),
-                part: Some(self.part(&command.span)),
-            });
-        }
-    }
-
-    /// Which of the links that the text makes may be links at all, as the disk is now.
-    async fn find_links(&mut self, analysis: &Analysis) {
-        for links in &analysis.links {
-            let may_be = match &links.source {
-                LinkSource::Linked | LinkSource::Unseen => true,
-                LinkSource::Copied(places) => self.may_hold_links(places).await,
-            };
-            if may_be {
-                self.linked.push(links.clone());
-            }
-        }
-    }
-
-    async fn may_hold_links(&self, places: &[Place]) -> bool {
-        let files = &self.deps.ports.files;
-        for place in places {
-            let paths = match place {
-                Place::File(path) | Place::Maybe(path) => vec![path.clone()],
-                Place::Glob { base, pattern } => match expand::glob(files, base, pattern).await {
-                    Expanded::All(paths) => paths,
-                    Expanded::TooMany | Expanded::NotUnderstood => return true,
-                },
-                Place::Unknown(_) => return true,
-            };
-            for path in paths {
-                if self.linked.iter().any(|links| links.at.iter().any(|at| path.starts_with(at))) {
-                    return true;
-                }
-                let Ok(real) = files.real_path(path.clone()).await else { return true };
-                let folder = match path.parent() {
-                    Some(folder) => files.real_path(folder).await.ok(),
-                    None => None,
-                };
-                let named = folder.zip(path.as_path().file_name()).map(|(folder, name)| folder.join(name));
-                if named.is_some_and(|named| named != real) {
-                    return true;
-                }
-                match expand::below(files, &real).await {
-                    Expanded::All(found) if found.iter().all(|(_, is_link)| !is_link) => {}
-                    _ => return true,
-                }
-            }
-        }
-        false
-    }
-
-    /// Asks for a file below a place where the text itself may have made a link before.
-    fn is_through_a_link(&mut self, at: usize, file: &FileUse) -> bool {
-        if file.unlinks() || file.of_folder() == FolderUse::Entered {
-            return false;
-        }
-        let path = match &file.place {
-            Place::File(path) | Place::Maybe(path) | Place::Glob { base: path, .. } => path,
-            Place::Unknown(_) => return false,
-        };
-        let leads = |links: &Links| {
-            let is_later = at >= links.own.end || links.is_repeated && !links.own.contains(&at);
-            let is_glob = matches!(file.place, Place::Glob { .. });
-            let is_at = |place: &AbsPath| {
-                path.starts_with(place) && (is_glob || links.source != LinkSource::Linked || path != place)
-                    || is_glob && place.starts_with(path)
-            };
-            is_later && links.at.iter().any(is_at)
-        };
-        let is_linked = self.linked.iter().any(leads);
-        if is_linked {
-            let word = self.line.text.get(file.span.clone()).unwrap_or(&self.line.text);
-            let shown = quoted(word);
-            self.anywhere(file, &format!("{shown}, where the command itself may have made a link"));
-        }
-        is_linked
     }
 
     async fn file(&mut self, file: &FileUse, analysis: &Analysis) {

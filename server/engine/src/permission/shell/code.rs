@@ -9,16 +9,23 @@ use super::syntax::Span;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Code {
     /// Commands that are run as they stand there.
-    pub(super) commands: Vec<Command>,
+    pub(super) runs: Vec<Run>,
     /// Words that may be any code.
     pub(super) unclear: Vec<Span>,
 }
 
+/// A text that a shell is given to run.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Command {
-    Here(String),
-    /// On another host.
-    Elsewhere(String),
+pub(super) struct Run {
+    pub(super) text: String,
+    /// On another host, whose files are not those of this one.
+    pub(super) is_elsewhere: bool,
+}
+
+impl Run {
+    pub(super) fn here(text: String) -> Self {
+        Self { text, is_elsewhere: false }
+    }
 }
 
 /// Options by which programs run what their value says, or load it.
@@ -193,7 +200,7 @@ impl Code {
         if !is_plain {
             self.unclear.push(span);
         }
-        self.commands.extend(text.filter(|text| !text.trim().is_empty()).map(Command::Here));
+        self.runs.extend(text.filter(|text| !text.trim().is_empty()).map(Run::here));
     }
 }
 
@@ -349,7 +356,7 @@ fn ssh(call: &Call, code: &mut Code) {
     let run = &words[behind + first..];
     let texts: Option<Vec<&str>> = run.iter().map(|arg| arg.text.as_deref()).collect();
     match texts {
-        Some(texts) => code.commands.push(Command::Elsewhere(texts.join(" "))),
+        Some(texts) => code.runs.push(Run { text: texts.join(" "), is_elsewhere: true }),
         None => code.unclear.push(run[0].span.clone()),
     }
 }

@@ -1,8 +1,8 @@
 //! What one simple command means: its spelling for rules, the commands that it runs in turn, and what is known of its program.
 
+use super::code::Run;
 use super::expansion::{Expanded, Scope};
 use super::options::Arg;
-use super::programs::Run;
 use super::syntax::{RedirectKind, Simple, Span, Word};
 use super::walk::{Ends, Walk};
 use super::wrappers::{self, Wrapped, Wrapper};

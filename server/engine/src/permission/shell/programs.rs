@@ -1,6 +1,6 @@
 //! What is known of programs: the files that their operands name, whether they reach the network, and what they run that their words do not tell.
 
-use super::code::{self, Command};
+use super::code::{self, Run};
 use super::command::Call;
 use super::expansion::Scope;
 use super::file_programs::{self, Operands};
@@ -17,18 +17,6 @@ pub(super) struct Judged {
     pub(super) inner: Option<Call>,
     /// Texts that a shell is given to run.
     pub(super) runs: Vec<Run>,
-}
-
-pub(super) struct Run {
-    pub(super) text: String,
-    /// On another host, whose files are not those of this one.
-    pub(super) is_elsewhere: bool,
-}
-
-impl Run {
-    pub(super) fn here(text: String) -> Self {
-        Self { text, is_elsewhere: false }
-    }
 }
 
 /// `name`: the program's name without its folder.
@@ -62,10 +50,7 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
     judged.inner = judged.inner.or_else(|| inner(name, call));
     let code = code::code(name, call);
     judged.unknown.extend(code.unclear.into_iter().map(|span| (span, "a word that may be any code")));
-    judged.runs.extend(code.commands.into_iter().map(|command| match command {
-        Command::Here(text) => Run::here(text),
-        Command::Elsewhere(text) => Run { text, is_elsewhere: true },
-    }));
+    judged.runs.extend(code.runs);
     if judged.inner.is_none() && outputs::runs_its_words(name, call) {
         judged.unknown.push((call.span.clone(), "it runs a command that stands in its words"));
     }

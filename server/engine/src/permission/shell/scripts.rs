@@ -1,9 +1,10 @@
 //! Scripts of sed and awk in the words of a command: whether they only edit what flows through them, or read and write files and run programs.
 
+use super::code::Run;
 use super::command::Call;
 use super::expansion::Scope;
 use super::options::{Arg, Parsed};
-use super::programs::{Judged, Run, uses};
+use super::programs::{Judged, uses};
 use super::{FileAccess, FileUse, Place};
 
 mod awk;

@@ -10,6 +10,7 @@ use losses::{
 };
 
 mod losses;
+mod reads;
 
 pub(super) use losses::discards_repository;
 
@@ -335,7 +336,7 @@ fn files(name: &str, words: &[Arg], scope: &Scope, judged: &mut Judged) {
             judged.files.extend(file.iter().flat_map(|file| uses(file, "git", FileAccess::Write, scope)));
         }
     }
-    read_by_options(name, words, scope, judged);
+    reads::by_options(name, words, scope, judged);
     let operands: Vec<&Arg> = words.iter().filter(|arg| !starts(arg, "-")).collect();
     match name {
         "rm" | "mv" | "restore" | "clean" => {
@@ -410,46 +411,6 @@ fn files(name: &str, words: &[Arg], scope: &Scope, judged: &mut Judged) {
             );
         }
         _ => judged.files.extend(likely_files("git", words, scope)),
-    }
-}
-
-/// Files that options name, of which a beginning will do.
-fn read_by_options(name: &str, words: &[Arg], scope: &Scope, judged: &mut Judged) {
-    const FILES: [&str; 9] = [
-        "--file",
-        "--template",
-        "--pathspec-from-file",
-        "--contents",
-        "--exclude-from",
-        "--ignore-revs-file",
-        "--exclude-per-directory",
-        "--from-file",
-        "--no-index",
-    ];
-    let ends = words.iter().position(|arg| arg.text.as_deref() == Some("--")).unwrap_or(words.len());
-    for (at, arg) in words[..ends].iter().enumerate() {
-        let of_long = FILES.iter().any(|option| abbreviates(arg, option, 4));
-        let of_short = match name {
-            "commit" | "tag" | "notes" | "merge" | "commit-tree" => has_letter(arg, 'F') || has_letter(arg, 't'),
-            "config" | "grep" => has_letter(arg, 'f'),
-            "blame" | "annotate" => has_letter(arg, 'S'),
-            "ls-files" | "clean" => has_letter(arg, 'X'),
-            _ => false,
-        };
-        if !of_long && !of_short {
-            continue;
-        }
-        let text = arg.text.as_deref().unwrap_or_default();
-        let attached = match text.find('=') {
-            Some(sign) if of_long => Some(arg.text_tail(sign + 1)),
-            _ => None,
-        };
-        let file = attached.or_else(|| words.get(at + 1).cloned());
-        judged.files.extend(file.iter().flat_map(|file| uses(file, "git", FileAccess::Read, scope)));
-        // What is configured is written too, unless it is only asked for.
-        if name == "config" && !has(words, &["--get", "--get-all", "--list", "-l", "get", "list"]) {
-            judged.files.extend(file.iter().flat_map(|file| uses(file, "git", FileAccess::Write, scope)));
-        }
     }
 }
 
