@@ -40,7 +40,7 @@ use crate::tool::{AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolEr
 
 use access::{Need, Resolved};
 use ask::{Asks, Question, Reply};
-use decide::{Decided, can_be_granted, decide, ground};
+use decide::{Decided, can_be_granted, decide, grounds};
 use gate::{Gates, Ticket};
 use repeats::{Counted, Repetition};
 use stopped::Stopped;
@@ -271,7 +271,7 @@ impl Runner {
                 }
             }
             let allowed = Allowed { value, preview };
-            let allowed_by = self.grounds(&resolved.needs);
+            let allowed_by = grounds(&self.deps, &resolved.needs);
             match self.commit(&mut running, allowed, &ctx, may_quote).await? {
                 commit::Committed::Done(done) => {
                     return Ok(commit::Done { allowed_by, ..done });
@@ -300,22 +300,6 @@ impl Runner {
         self.deps.look_at_grants().await;
         self.refuse_denied(&resolved.needs)?;
         Ok((decoded, resolved))
-    }
-
-    /// Each once, the first of many.
-    fn grounds(&self, needs: &[Need]) -> Vec<String> {
-        const MOST: usize = 32;
-        let mut grounds: Vec<String> = Vec::new();
-        for need in needs {
-            if grounds.len() == MOST {
-                break;
-            }
-            let ground = ground(&self.deps, need);
-            if !grounds.contains(&ground) {
-                grounds.push(ground);
-            }
-        }
-        grounds
     }
 
     async fn resolve(&self, tool: &Arc<dyn AnyTool>, input: &(dyn Any + Send + Sync)) -> Result<Resolved, Stopped> {

@@ -16,8 +16,23 @@ pub(super) enum Decided {
     Denied(String),
 }
 
-/// What allows a need of a call that is about to run, in one line for people (R9.4).
-pub(super) fn ground(deps: &RunnerDeps, need: &Need) -> String {
+/// What allows a call that is about to run, a line for each need, for people (R9.4). Each once, the first of many.
+pub(super) fn grounds(deps: &RunnerDeps, needs: &[Need]) -> Vec<String> {
+    const MOST: usize = 32;
+    let mut grounds: Vec<String> = Vec::new();
+    for need in needs {
+        if grounds.len() == MOST {
+            break;
+        }
+        let ground = ground(deps, need);
+        if !grounds.contains(&ground) {
+            grounds.push(ground);
+        }
+    }
+    grounds
+}
+
+fn ground(deps: &RunnerDeps, need: &Need) -> String {
     let granted = |permission: &str, value: &str| deps.grants.rules_for(&deps.agent.name, permission, value);
     let what = &need.what;
     let decision = by_rules(deps, need, &granted);
