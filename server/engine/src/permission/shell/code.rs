@@ -262,9 +262,9 @@ fn is_code(name: &str, at: usize, arg: &Arg, words: &[Arg]) -> bool {
         "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "ld" => text.starts_with('@') || holds(&["-plugin,"]),
         "rustc" => text.starts_with('@') || holds(&["linker="]),
         "sqlite3" => {
-            const COMMANDS: [&str; 14] = [
+            const COMMANDS: [&str; 13] = [
                 ".shell", ".system", ".import", ".output", ".once", ".log", ".read", ".open", ".backup", ".save",
-                ".load", ".excel", ".clone", ".dump",
+                ".load", ".excel", ".clone",
             ];
             holds(&COMMANDS) || holds(&["load_extension", "edit(", "readfile(", "writefile(", "attach"])
         }
