@@ -128,7 +128,8 @@ async fn r4_1_a_turn_with_an_asked_edit_has_kinds_locations_diffs_plan_and_choic
     assert_eq!(ended, [json!([file, "content"]), json!([null, "content"]), json!([file, "diff"])]);
     // R9.4
     let edit = of_kind(&updates, "tool_call_update").into_iter().rfind(|call| call["status"] == "completed").unwrap();
-    assert_eq!(edit["_meta"]["copydesk"]["allowedBy"], json!(["edit a.txt: your answer to this question"]), "{edit}");
+    let allowed_by = edit["_meta"]["copydesk"]["allowedBy"][0].as_str().unwrap();
+    assert!(allowed_by.ends_with(": your answer to this question"), "{edit}");
     assert_eq!(of_kind(&updates, "plan")[0]["entries"][0]["content"], "Rename");
     assert_eq!(of_kind(&updates, "agent_message_chunk")[0]["content"]["text"], "Done.");
     client.finish().await;
