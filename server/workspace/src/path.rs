@@ -70,7 +70,20 @@ impl DocKey {
     }
 }
 
+/// Told at a glance of most paths. Without `/` in front it is none of this system's absolute paths, and not judged here.
+fn is_normal(path: &[u8]) -> bool {
+    path.strip_prefix(b"/")
+        .is_some_and(|below| below.split(|byte| *byte == b'/').all(|part| !matches!(part, b"" | b"." | b"..")))
+}
+
 fn normalise(path: &Path) -> PathBuf {
+    if is_normal(path.as_os_str().as_encoded_bytes()) {
+        return path.to_owned();
+    }
+    by_components(path)
+}
+
+fn by_components(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {
@@ -82,4 +95,22 @@ fn normalise(path: &Path) -> PathBuf {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_normal_at_a_glance_is_what_its_components_make(path in "/?([a.]{0,2}/){0,4}[a.]{0,2}") {
+            let path = Path::new(&path);
+            let made = by_components(path);
+            let normal = normalise(path);
+            prop_assert_eq!(normal.as_os_str(), made.as_os_str());
+            prop_assert!(!path.is_absolute() || made == Path::new("/") || is_normal(made.as_os_str().as_encoded_bytes()));
+        }
+    }
 }

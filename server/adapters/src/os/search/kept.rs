@@ -2,7 +2,7 @@
 //! chance, and what is behind the last kept hit need not be looked at.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -15,9 +15,21 @@ pub(super) struct Kept<T> {
 }
 
 struct State<T> {
-    /// Paths compare component by component, so that all of a folder stands together.
-    by_path: BTreeMap<PathBuf, Vec<T>>,
+    by_path: BTreeMap<Place, Vec<T>>,
     count: usize,
+}
+
+/// Where a path stands among others: component by component, as `Path` orders itself, so that all of a folder stands together. In one piece of memory,
+/// since a search compares millions of them: a separator sorts before whatever a name may hold.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Place(Box<[u8]>);
+
+impl Place {
+    /// `path` is normal: no separator stands twice, none at the end.
+    fn of(path: &Path) -> Self {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        Self(bytes.iter().map(|byte| if *byte == b'/' { 0 } else { *byte }).collect())
+    }
 }
 
 impl<T> Kept<T> {
@@ -32,7 +44,8 @@ impl<T> Kept<T> {
         if !self.full.load(Ordering::Acquire) {
             return true;
         }
-        let has_room = self.lock().by_path.last_key_value().is_none_or(|(last, _)| path <= last.as_path());
+        let place = Place::of(path);
+        let has_room = self.lock().by_path.last_key_value().is_none_or(|(last, _)| place <= *last);
         if !has_room {
             self.note_more();
         }
@@ -40,11 +53,12 @@ impl<T> Kept<T> {
     }
 
     /// All hits of one file, in order.
-    pub(super) fn add(&self, path: PathBuf, hits: Vec<T>) {
+    pub(super) fn add(&self, path: &Path, hits: Vec<T>) {
+        let place = Place::of(path);
         let mut state = self.lock();
         let State { by_path, count } = &mut *state;
         *count += hits.len();
-        by_path.insert(path, hits);
+        by_path.insert(place, hits);
         // What the others fill alone is not needed.
         while let Some(last) = by_path.last_entry()
             && *count - last.get().len() >= self.limit
@@ -76,11 +90,21 @@ impl<T> Kept<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use proptest::prelude::*;
 
     use super::*;
 
     proptest! {
+        #[test]
+        fn places_are_in_the_order_of_paths(one in "(/[a-b .-]{1,3}){0,3}", other in "(/[a-b .-]{1,3}){0,3}") {
+            // What begins with a dot alone is no normal path.
+            prop_assume!(![&one, &other].iter().any(|path| path.split('/').any(|part| part == "." || part == "..")));
+            let (one, other) = (Path::new(&one), Path::new(&other));
+            prop_assert_eq!(Place::of(one).cmp(&Place::of(other)), one.cmp(other));
+        }
+
         /// Whatever the order, the kept hits are those of a complete search, cut.
         #[test]
         fn the_first_in_order_are_kept(
@@ -102,7 +126,7 @@ mod tests {
             for (path, count) in shuffled {
                 let path = PathBuf::from(path);
                 if kept.has_room(&path) {
-                    kept.add(path.clone(), (0..*count).map(|at| (path.clone(), at)).collect());
+                    kept.add(&path, (0..*count).map(|at| (path.clone(), at)).collect());
                 }
             }
             let (hits, more) = kept.into_hits();

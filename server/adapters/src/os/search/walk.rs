@@ -1,8 +1,10 @@
 //! The files of a tree: which there are, in several threads, and each one's text searched where it is found.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -56,17 +58,26 @@ impl<'a> Tree<'a> {
             let kept = &kept;
             move |path: &Path| {
                 if let Some(hit) = AbsPath::new(path) {
-                    kept.add(path.to_owned(), vec![hit]);
+                    kept.add(path, vec![hit]);
                 }
             }
         })?;
         let mut found = self.found(kept)?;
-        let mut folders: HashMap<PathBuf, bool> = HashMap::new();
+        // In order, the files of a folder stand around those of the folders in it.
+        let mut above: Vec<(PathBuf, bool)> = Vec::new();
         found.hits.retain(|hit| {
             let Some(folder) = hit.as_path().parent() else { return true };
-            match folders.get(folder) {
-                Some(known) => *known,
-                None => *folders.entry(folder.to_owned()).or_insert_with(|| leads_to_no_link(folder)),
+            loop {
+                match above.last() {
+                    // By bytes: a comparison of components a file is what costs.
+                    Some((last, known)) if last.as_os_str() == folder.as_os_str() => return *known,
+                    Some((last, _)) if !folder.starts_with(last) => above.pop(),
+                    _ => {
+                        let known = leads_to_no_link(folder);
+                        above.push((folder.to_owned(), known));
+                        return known;
+                    }
+                };
             }
         });
         Ok(found)
@@ -155,10 +166,19 @@ impl<'a> Tree<'a> {
     }
 
     fn is_meant(&self, path: &Path) -> bool {
-        match (&self.tree.glob, path.strip_prefix(self.root)) {
-            (Some(glob), Ok(below)) => glob.matches(below),
-            (None, Ok(_)) => true,
-            (_, Err(_)) => false,
+        match (&self.tree.glob, self.below(path)) {
+            (Some(glob), Some(below)) => glob.matches(below),
+            (None, Some(_)) => true,
+            (_, None) => false,
+        }
+    }
+
+    /// `path` without the root. By bytes where it is as the walk makes it, which saves a comparison of components a file.
+    fn below<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        let (whole, root) = (path.as_os_str().as_bytes(), self.root.as_os_str().as_bytes());
+        match whole.strip_prefix(root).and_then(|rest| rest.strip_prefix(b"/")) {
+            Some(rest) if !rest.starts_with(b"/") => Some(Path::new(OsStr::from_bytes(rest))),
+            _ => path.strip_prefix(self.root).ok(),
         }
     }
 
@@ -208,7 +228,7 @@ impl<'a> Tree<'a> {
                     text: line.text,
                     column: line.column,
                 };
-                kept.add(path.to_owned(), lines.into_iter().map(hit).collect());
+                kept.add(path, lines.into_iter().map(hit).collect());
             }
             Searched::Binary => {
                 self.binary.fetch_add(1, Ordering::Relaxed);

@@ -55,7 +55,7 @@ impl FileGlob {
     }
 
     fn is_meant(&self, path: &Path) -> bool {
-        path == Path::new(&self.literal) || self.matcher.as_ref().is_some_and(|matcher| matcher.is_match(path))
+        path.as_os_str() == self.literal.as_str() || self.matcher.as_ref().is_some_and(|matcher| matcher.is_match(path))
     }
 }
 
