@@ -2,7 +2,7 @@
 //! that, and size. Linux; the bars stand for a quiet machine.
 
 pub(crate) mod peers;
-pub(crate) mod search;
+pub(crate) mod tools;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};

@@ -79,8 +79,8 @@ enum Task {
 enum Beside {
     /// Beside opencode, codex and gemini-cli on one scripted server: start, idle memory, warm turns. Installs them from npm; takes some minutes
     Peers,
-    /// `glob` and `grep` in process beside the `rg` binary, over 100,000 files. Makes them once, below `target/tmp`
-    Search,
+    /// Tools in process: `glob` and `grep` beside the `rg` binary over 100,000 files (made once, below `target/tmp`), work on large texts
+    Tools,
 }
 
 fn main() -> ExitCode {
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
         Task::GateProof { texts, runs, seed } => gate_proof::run(&root, texts, runs, seed),
         Task::LocalModel => local_model::run(&root),
         Task::Bench { beside: Some(Beside::Peers), .. } => bench::peers::run(&root),
-        Task::Bench { beside: Some(Beside::Search), .. } => bench::search::run(&root),
+        Task::Bench { beside: Some(Beside::Tools), .. } => bench::tools::run(&root),
         Task::Bench { binary, runs, beside: None } => bench::run(&root, binary, runs),
     };
     match done {

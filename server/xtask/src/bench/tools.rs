@@ -1,5 +1,5 @@
-//! `cargo xtask bench search`: glob and grep in process beside the `rg` binary, over a tree that is made once below `target/tmp`. The measuring itself is
-//! `server/adapters/benches/search.rs`; here are the tree, the program to compare with, and the bar.
+//! `cargo xtask bench tools`: what tools cost in process. Searches stand beside the `rg` binary, over a tree that is made once below `target/tmp`. The
+//! measuring itself is `server/adapters/benches/tools.rs`; here are the tree, the program to compare with, and the bars.
 
 use std::fs;
 use std::io;
@@ -9,8 +9,11 @@ use std::process::Command;
 use super::{MAX_LOAD, settled_load, target, verdict};
 use crate::command;
 
-/// Design: same matches, warm cache.
+/// Of a search: the ratio to `rg` with the same matches and a warm cache.
 const BAR: f64 = 1.15;
+
+/// Of work on text, by its name: milliseconds that one of a hundred may exceed.
+const TEXT_BARS: [(&str, f64); 2] = [("change of 1 MB", 1.0), ("edit in 10 MB", 20.0)];
 
 /// Files that are searched, and files below an ignored folder (C45).
 const SEEN: usize = 100_000;
@@ -28,17 +31,18 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     make(&tree).map_err(|error| format!("{}: {error}", tree.display()))?;
     command::run(command::cargo(
         root,
-        &["bench", "--locked", "--no-run", "-p", "copydesk-adapters", "--bench", "search"],
+        &["bench", "--locked", "--no-run", "-p", "copydesk-adapters", "--bench", "tools"],
     ))?;
     let load = settled_load();
     let mut bench =
-        command::cargo(root, &["bench", "--locked", "-q", "-p", "copydesk-adapters", "--bench", "search", "--"]);
+        command::cargo(root, &["bench", "--locked", "-q", "-p", "copydesk-adapters", "--bench", "tools", "--"]);
     bench.args([tree.as_os_str(), rg.as_os_str(), RUNS.as_ref()]);
     let table = command::output(bench)?;
     println!("\n{SEEN} files and {IGNORED} ignored ones, medians of {RUNS}, load {load:.2}\n");
     println!("{:<20} {:>8} {:>10} {:>10} {:>6}  verdict (bar {BAR})", "what", "matches", "ours", "rg", "ratio");
     let mut missed = Vec::new();
-    for line in table.lines() {
+    let (searches, texts): (Vec<&str>, Vec<&str>) = table.lines().partition(|line| line.matches('\t').count() > 1);
+    for line in searches {
         let row = row(line).ok_or_else(|| format!("not a line of the measurement: {line}"))?;
         let held = (load <= MAX_LOAD).then_some(row.ratio() <= BAR);
         let (ours, rg) = (row.ours / 1000.0, row.rg / 1000.0);
@@ -53,7 +57,23 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
             missed.push(row.what);
         }
     }
+    println!("\n{:<20} {:>10} {:>10}  verdict", "99 of 100 within", "ours", "bar");
+    for line in texts {
+        let (what, took, bar) = text_row(line).ok_or_else(|| format!("not a line of the measurement: {line}"))?;
+        let held = (load <= MAX_LOAD).then_some(took <= bar);
+        println!("{what:<20} {took:>7.2} ms {bar:>7.1} ms  {}", verdict(held));
+        if held == Some(false) {
+            missed.push(what);
+        }
+    }
     if missed.is_empty() { Ok(()) } else { Err(format!("\nmissed: {}", missed.join(", "))) }
+}
+
+/// Its name, and milliseconds: taken and allowed.
+fn text_row(line: &str) -> Option<(&str, f64, f64)> {
+    let (what, micros) = line.split_once('\t')?;
+    let (_, bar) = TEXT_BARS.into_iter().find(|(name, _)| *name == what)?;
+    Some((what, micros.parse::<f64>().ok()? / 1000.0, bar))
 }
 
 /// Microseconds.
@@ -137,6 +157,12 @@ fn files(folder: &Path, count: usize) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_texts_have_a_bar_by_their_name() {
+        assert_eq!(text_row("change of 1 MB\t250"), Some(("change of 1 MB", 0.25, 1.0)));
+        assert_eq!([text_row("other\t250"), text_row("edit in 10 MB\tx"), text_row("edit in 10 MB")], [None; 3]);
+    }
 
     #[test]
     fn rows_are_read_and_compared() {
