@@ -281,6 +281,29 @@ function tests.c30_the_user_types_while_the_ask_of_an_edit_is_open()
   end)
 end
 
+function tests.a_question_of_the_model_is_a_menu()
+  with({
+    files = {},
+    replies = function()
+      local options = { { label = 'left', description = 'by the sea' }, { label = 'right', description = '' } }
+      local questions = { { question = 'Which way?', header = 'Way', options = options } }
+      return {
+        call('question', { questions = questions }, 'go'),
+        { when = '"Which way?"="straight on"', text = 'So be it.' },
+      }
+    end,
+  }, function(child)
+    child:prompt('go')
+    local menu = child:menu(1)
+    equal(menu.prompt, 'Copydesk: Which way?', 'the question')
+    equal(menu.rows, { 'left: by the sea', 'right', 'Something else …', 'Dismiss the question' }, 'the answers')
+    child:pick(1, 'Something else …')
+    child:wait('return #_G.inputs == 1', 'the input')
+    child:lua("_G.inputs[1].done('straight on')")
+    child:wait_chat('So be it.')
+  end)
+end
+
 function tests.a_rejection_with_a_message_reaches_the_model()
   with({
     files = {},

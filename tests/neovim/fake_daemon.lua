@@ -91,6 +91,17 @@ local function scene(id, session)
     })
   end
 
+  --- Puts questions, as fields of a form.
+  function api.form(call, message, properties)
+    return api.start('elicitation/create', {
+      sessionId = session,
+      toolCallId = call,
+      mode = 'form',
+      message = message,
+      requestedSchema = { type = 'object', properties = properties },
+    })
+  end
+
   --- Waits until a message makes the condition true.
   function api.wait(condition)
     while not condition() do

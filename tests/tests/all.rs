@@ -30,6 +30,8 @@ mod patch_oracle;
 mod permissions;
 #[path = "all/plain_lsp.rs"]
 mod plain_lsp;
+#[path = "all/questions.rs"]
+mod questions;
 #[path = "all/read_only_commands.rs"]
 mod read_only_commands;
 #[path = "all/scripted_model.rs"]

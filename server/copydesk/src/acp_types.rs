@@ -359,6 +359,7 @@ fn kind(kind: ToolKind) -> acp::ToolKind {
         ToolKind::Execute => acp::ToolKind::Execute,
         ToolKind::Think => acp::ToolKind::Think,
         ToolKind::Fetch => acp::ToolKind::Fetch,
+        ToolKind::SwitchMode => acp::ToolKind::SwitchMode,
         ToolKind::Other => acp::ToolKind::Other,
     }
 }
@@ -435,7 +436,8 @@ fn command(preview: &Preview) -> Value {
 
 fn option_kind(kind: OptionKind) -> acp::PermissionOptionKind {
     match kind {
-        OptionKind::AllowOnce => acp::PermissionOptionKind::AllowOnce,
+        // ACP has no word for an answer that allows nothing.
+        OptionKind::AllowOnce | OptionKind::Answer => acp::PermissionOptionKind::AllowOnce,
         OptionKind::AllowAlways | OptionKind::AllowInProject => acp::PermissionOptionKind::AllowAlways,
         OptionKind::RejectOnce => acp::PermissionOptionKind::RejectOnce,
         OptionKind::RejectAlways => acp::PermissionOptionKind::RejectAlways,

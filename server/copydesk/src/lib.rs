@@ -6,6 +6,7 @@
 )]
 
 pub mod acp;
+pub mod acp_questions;
 pub mod acp_types;
 pub mod agent_description;
 pub mod cli;

@@ -64,7 +64,10 @@ impl Face {
     pub fn new(peer: Peer, services: &Services) -> Arc<Self> {
         let state = Arc::new(ClientState::new(peer.clone()));
         let overlay = Arc::new(Overlay::new());
-        let client = SessionClient::start(peer, NoticeStyle::Own(Arc::new(editor::Messages(state.clone()))));
+        let client = SessionClient::start(peer, NoticeStyle::Own(Arc::new(editor::Messages(state.clone()))), {
+            let state = state.clone();
+            Box::new(move || state.takes_forms())
+        });
         let editor: Arc<dyn Editor> =
             Arc::new(editor::LspEditor { state: state.clone(), client: client.clone(), overlay: overlay.clone() });
         let diagnostics: Arc<dyn Diagnostics> =

@@ -8,6 +8,7 @@ use std::time::Duration;
 use agent_client_protocol_schema::v1 as acp;
 use copydesk_engine::event::{SessionEvent, Severity, ToolCallState};
 use copydesk_engine::ids::SessionId;
+use copydesk_engine::inquiry::{self, Inquiry, InquiryOutcome};
 use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client};
 use copydesk_engine::session::SessionHandle;
 use copydesk_protocol::rpc::{CallError, Peer};
@@ -16,7 +17,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::acp_types;
+use crate::{acp_questions, acp_types};
 
 /// At most 30 updates a second a session (R21.1).
 const WINDOW: Duration = Duration::from_millis(34);
@@ -41,8 +42,12 @@ pub enum NoticeStyle {
     Text,
 }
 
+/// Whether the client shows forms (ACP's elicitation), known once it has introduced itself.
+pub type TakesForms = Box<dyn Fn() -> bool + Send + Sync>;
+
 pub struct SessionClient {
     peer: Peer,
+    takes_forms: TakesForms,
     queue: mpsc::Sender<Item>,
     sessions: Arc<Mutex<HashMap<SessionId, SessionHandle>>>,
 }
@@ -57,7 +62,7 @@ enum Item {
 
 impl SessionClient {
     /// The pump ends when the client is dropped.
-    pub fn start(peer: Peer, notices: NoticeStyle) -> Arc<Self> {
+    pub fn start(peer: Peer, notices: NoticeStyle, takes_forms: TakesForms) -> Arc<Self> {
         let (queue, items) = mpsc::channel(QUEUE);
         let sessions = Arc::new(Mutex::new(HashMap::new()));
         let pump = Pump {
@@ -70,7 +75,7 @@ impl SessionClient {
             sent: HashMap::new(),
         };
         tokio::spawn(pump.run(items));
-        Arc::new(Self { peer, queue, sessions })
+        Arc::new(Self { peer, takes_forms, queue, sessions })
     }
 
     /// Config options are told as the session's handle has them.
@@ -134,6 +139,38 @@ impl Client for SessionClient {
                 Err(CallError::Closed) => AskOutcome::Undeliverable { reason: "no client is connected".to_owned() },
             }
         })
+    }
+
+    fn inquire(&self, session: SessionId, inquiry: Inquiry) -> BoxFuture<'_, InquiryOutcome> {
+        Box::pin(async move {
+            let by_form = if (self.takes_forms)() { self.by_form(&session, &inquiry).await } else { None };
+            match by_form {
+                Some(outcome) => outcome,
+                None => inquiry::by_choice(self, session, inquiry).await,
+            }
+        })
+    }
+}
+
+impl SessionClient {
+    /// `None`: the client does not take this form after all.
+    async fn by_form(&self, session: &SessionId, inquiry: &Inquiry) -> Option<InquiryOutcome> {
+        self.flush().await;
+        let request = serde_json::to_value(acp_questions::request(session.as_str(), inquiry));
+        let params = match request {
+            Ok(params) => params,
+            Err(error) => return Some(InquiryOutcome::Undeliverable { reason: error.to_string() }),
+        };
+        match self.peer.request(acp::CLIENT_METHOD_NAMES.elicitation_create, params).await {
+            Ok(answer) => Some(acp_questions::outcome(inquiry, answer)),
+            Err(CallError::Remote(error)) => {
+                tracing::warn!(error = error.message, "the client refused a form");
+                None
+            }
+            Err(CallError::Closed) => {
+                Some(InquiryOutcome::Undeliverable { reason: "no client is connected".to_owned() })
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod countdown;
 mod editor;
 mod files;
 mod paint;
+mod questions;
 mod screen;
 mod transcript;
 

@@ -7,9 +7,12 @@ mod nested;
 
 use std::fmt::Write;
 
+use copydesk_workspace::path::AbsPath;
+
 use crate::agent::{self, Agent};
 use crate::message::Entry;
 use crate::ports::Ports;
+use crate::registry::Offered;
 use crate::tool::Facts;
 
 pub use instructions::{InstructionFile, Instructions, read_instructions};
@@ -17,6 +20,7 @@ pub use nested::{FolderInstructions, KnownInstructions, NewInstructions};
 
 const COPYDESK: &str = include_str!("prompt/copydesk.md");
 const PLAN: &str = include_str!("prompt/plan.md");
+const PLAN_EXIT: &str = "When the plan is complete and nothing is open, write it there and call `plan_exit`: the user is asked, and the work begins.";
 const BUILD: &str = include_str!("prompt/build.md");
 
 /// Tells the model that the turn ends with this request.
@@ -66,9 +70,10 @@ pub fn environment(ports: &Ports, facts: &Facts, is_git: bool) -> String {
 }
 
 /// What the agent in force adds to the last user message: recomputed for each request, never stored.
-pub fn mode_note(agent: &str, entries: &[Entry]) -> Option<&'static str> {
+pub fn mode_note(agent: &str, entries: &[Entry], plan: &AbsPath, offered: &Offered) -> Option<String> {
     if agent == agent::PLAN {
-        return Some(PLAN);
+        let way_out = if offered.names().any(|name| name == "plan_exit") { PLAN_EXIT } else { "" };
+        return Some(PLAN.replace("{plan}", &plan.to_string()).replace("{way_out}", way_out.trim()));
     }
     // Judged before the last prompt, so that the note stays the same in all steps that answer it.
     let last_user = entries.iter().rposition(|entry| matches!(entry, Entry::User { .. }))?;
@@ -76,7 +81,7 @@ pub fn mode_note(agent: &str, entries: &[Entry]) -> Option<&'static str> {
         Entry::StepStarted { agent, .. } => Some(agent.as_str()),
         _ => None,
     });
-    (before == Some(agent::PLAN)).then_some(BUILD)
+    (before == Some(agent::PLAN)).then(|| BUILD.replace("{plan}", &plan.to_string()))
 }
 
 #[cfg(test)]

@@ -211,3 +211,7 @@ fn named<'a>(tools: impl Iterator<Item = &'a Arc<dyn AnyTool>> + Clone, name: &s
 #[path = "registry_tests.rs"]
 #[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;
+
+#[cfg(test)]
+#[path = "registry_wires_tests.rs"]
+mod wires_tests;

@@ -21,6 +21,7 @@ use crate::event::SessionEvent;
 use crate::history::{self, Images};
 use crate::ids::MessageId;
 use crate::message::{Entry, Finish, ModelRef, TurnEnd, Usage};
+use crate::plan::plan_file;
 use crate::ports::{Content, ModelError, ModelErrorKind, ModelMessage, ModelRequest, StoreError, push_text};
 use crate::prompt::{self, Surroundings};
 use crate::registry::{Offered, Situation};
@@ -284,9 +285,13 @@ impl Run {
         images: Images<'_>,
         offered: &Offered,
     ) -> ModelRequest {
+        let plan = plan_file(&self.context.id, &self.context.facts, self.context.is_git);
         let (mut messages, note) = self.context.journal.read(|entries| {
             let entries = &entries[..end];
-            (history::conversation(entries, &model.model, images), prompt::mode_note(&agent.name, entries))
+            (
+                history::conversation(entries, &model.model, images),
+                prompt::mode_note(&agent.name, entries, &plan, offered),
+            )
         });
         let last_user = messages.iter_mut().rev().find_map(|message| match message {
             ModelMessage::User(content) => Some(content),
@@ -369,6 +374,10 @@ mod tests;
 #[cfg(test)]
 #[path = "run_offered_tests.rs"]
 mod offered_tests;
+
+#[cfg(test)]
+#[path = "run_switch_tests.rs"]
+mod switch_tests;
 
 #[cfg(test)]
 #[path = "run_limits_tests.rs"]

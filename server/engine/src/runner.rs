@@ -36,7 +36,7 @@ use crate::permission::Mode;
 use crate::ports::{Connection, Ports, Preview};
 use crate::prompt::KnownInstructions;
 use crate::registry::{INVALID, Offered, Registry};
-use crate::tool::{AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolError};
+use crate::tool::{Agents, AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolError};
 
 use access::{Need, Resolved};
 use ask::{Asks, Question, Reply};
@@ -85,6 +85,7 @@ pub struct RunnerDeps {
     pub repeats: Arc<Repeats>,
     pub instructions: Arc<KnownInstructions>,
     pub todos: Arc<dyn Todos>,
+    pub agents: Arc<dyn Agents>,
     /// Of the turn.
     pub cancel: CancellationToken,
 }

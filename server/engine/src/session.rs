@@ -1,6 +1,7 @@
 //! A session is an actor: one task that owns its runs, a mailbox in which the client comes first, one run at a time. Its handle is all that others see of it.
 
 mod actor;
+mod agents;
 mod attached;
 mod context;
 mod first_model;
@@ -22,6 +23,7 @@ use crate::ports::{BoxFuture, Connection};
 use crate::runner::{Grants, HeldGrant};
 
 pub(crate) use actor::Actor;
+pub(crate) use agents::SessionAgents;
 pub(crate) use context::{Context, Parts};
 pub(crate) use journal::{Journal, SessionTodos};
 

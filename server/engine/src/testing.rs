@@ -12,7 +12,7 @@ mod toys;
 mod trust;
 mod world;
 
-pub use client::{FakeClient, PendingAsk, Recorded};
+pub use client::{FakeClient, PendingAsk, PendingInquiry, Recorded};
 pub use grants::MemoryGrants;
 pub use image::{png, png_bytes};
 pub use model::{FakeModel, ModelPlayer, Reply, ScriptedModel};

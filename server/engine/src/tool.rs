@@ -4,6 +4,7 @@
 mod erased;
 mod portable;
 mod schema;
+mod user;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::view::View;
 
 pub use erased::erase;
 pub use portable::portable;
+pub use user::User;
 
 pub trait Tool: Send + Sync + 'static {
     /// Its doc comments are the model's documentation of the parameters.
@@ -80,6 +82,8 @@ pub enum ToolKind {
     Execute,
     Think,
     Fetch,
+    /// Of the agent.
+    SwitchMode,
     Other,
 }
 
@@ -143,6 +147,9 @@ pub struct ToolContext {
     pub shell: Arc<dyn Shell>,
     pub diagnostics: Arc<dyn Diagnostics>,
     pub todos: Arc<dyn Todos>,
+    /// To be asked what only he can say.
+    pub user: User,
+    pub agents: Arc<dyn Agents>,
     pub seen: Arc<Seen>,
     pub instructions: FolderInstructions,
     pub ids: Arc<dyn Ids>,
@@ -165,6 +172,15 @@ pub trait Todos: Send + Sync {
 
     /// As they were last replaced.
     fn list(&self) -> Vec<Todo>;
+}
+
+/// Which agent the session goes on with.
+pub trait Agents: Send + Sync {
+    /// As if the user had chosen it; from the next step on. The error is for the model.
+    fn switch(&self, agent: &'static str) -> BoxFuture<'_, Result<(), ToolError>>;
+
+    /// Where the session's plan is written, whether it is there or not.
+    fn plan_file(&self) -> AbsPath;
 }
 
 /// Output of a running call, for the client. Pieces are left out where the client is slow; the result holds all.
@@ -199,6 +215,12 @@ pub enum ToolError {
     Fatal(String),
     #[error("cancelled")]
     Cancelled,
+    /// The user does not want this: as after a rejected ask the turn ends.
+    #[error("{0}")]
+    Rejected(String),
+    /// The user has ended the turn.
+    #[error("{0}")]
+    Ended(String),
     /// Cancelled as well, with what it had come to by then.
     #[error("{0}")]
     Interrupted(String),

@@ -2,6 +2,7 @@
 
 mod apply_patch;
 mod bash;
+pub(crate) mod batch;
 mod change;
 mod edit;
 mod glob;
@@ -10,7 +11,10 @@ mod invalid;
 mod lines;
 mod multiedit;
 mod path;
+mod plan_enter;
+mod plan_exit;
 mod problems;
+mod question;
 mod read;
 mod searched;
 mod todoread;
@@ -25,6 +29,7 @@ use crate::tool::Facts;
 pub(crate) fn builtin() -> Vec<Listed> {
     vec![
         Listed::on(invalid::Invalid).only_if(|_| false),
+        Listed::on(question::AskUser).only_if(|now| now.has_user),
         Listed::on(bash::Bash),
         Listed::on(read::Read),
         Listed::on(glob::Glob),
@@ -35,6 +40,9 @@ pub(crate) fn builtin() -> Vec<Listed> {
         Listed::on(todowrite::TodoWrite),
         Listed::off(todoread::TodoRead),
         Listed::on(apply_patch::ApplyPatch).only_if(|now| now.takes_patches()),
+        Listed::on(plan_exit::PlanExit).only_if(|now| now.has_user),
+        Listed::off(plan_enter::PlanEnter).only_if(|now| now.has_user),
+        Listed::off(batch::Batch),
     ]
 }
 

@@ -34,7 +34,7 @@ use crate::testing::{
     DiskFiles, FakeClient, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSearch, FakeSecrets, MemoryGrants,
     MemoryStore, MemoryTrust,
 };
-use crate::tool::{AnyTool, Facts, Todos, ToolError};
+use crate::tool::{Agents, AnyTool, Facts, Todos, ToolError};
 use crate::view::View;
 
 pub(crate) use editor::{Act, BenchEditor, Taking, Typing};
@@ -146,6 +146,21 @@ impl Todos for BenchTodos {
     }
 }
 
+/// Those that were switched to.
+#[derive(Default)]
+pub(crate) struct BenchAgents(pub(crate) Mutex<Vec<String>>);
+
+impl Agents for BenchAgents {
+    fn switch(&self, agent: &'static str) -> BoxFuture<'_, Result<(), ToolError>> {
+        lock(&self.0).push(agent.to_owned());
+        Box::pin(async { Ok(()) })
+    }
+
+    fn plan_file(&self) -> AbsPath {
+        path("/w/.opencode/plans/ses_1.md")
+    }
+}
+
 /// A session in `/w`, with the rules of `build` unless the test says otherwise.
 pub(crate) struct Bench {
     pub(crate) disk: Arc<MemoryDisk>,
@@ -156,6 +171,7 @@ pub(crate) struct Bench {
     pub(crate) shell: Arc<BenchShell>,
     pub(crate) diagnostics: Arc<BenchDiagnostics>,
     pub(crate) todos: Arc<BenchTodos>,
+    pub(crate) agents: Arc<BenchAgents>,
     pub(crate) grants: Arc<Grants>,
     pub(crate) kept: Arc<MemoryGrants>,
     ids: Arc<FakeIds>,
@@ -196,6 +212,7 @@ impl Bench {
             client: FakeClient::new(),
             diagnostics: Arc::default(),
             todos: Arc::default(),
+            agents: Arc::default(),
             grants: Arc::new(Grants::new(kept.clone(), path("/w"), Mode::default())),
             kept,
             ids: Arc::default(),
@@ -344,6 +361,7 @@ impl Bench {
             repeats: Arc::default(),
             instructions: self.instructions.clone(),
             todos: self.todos.clone(),
+            agents: self.agents.clone(),
             cancel: self.cancel.clone(),
         })
     }

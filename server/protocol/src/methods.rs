@@ -179,6 +179,17 @@ pub const METHODS: &[Method] = &[
         stability: Stability::Stable,
         doc: "Asks the user. A rejection may say what is wanted instead (`OutcomeMeta`).",
     },
+    Method {
+        name: acp::CLIENT_METHOD_NAMES.elicitation_create,
+        from: Side::Daemon,
+        kind: Kind::Request {
+            params: acp_type::<acp::CreateElicitationRequest>(),
+            result: acp_type::<acp::CreateElicitationResponse>(),
+        },
+        gate: Gate::Acp,
+        stability: Stability::Stable,
+        doc: "Puts the model's questions to the user as one form, where `acp.elicitation.form` says that the client takes forms.",
+    },
 ];
 
 /// The names of the methods that are additions of ours, as the answer of `initialize` lists them.

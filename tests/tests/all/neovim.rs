@@ -65,6 +65,7 @@ specs! {
     }
     daemon {
         a_file_that_only_the_agent_has_changed_is_saved_and_read_again_around_a_command;
+        a_question_of_the_model_is_a_menu;
         a_rejection_with_a_message_reaches_the_model;
         c25_unsaved_text_is_read_edited_checked_mended_and_a_command_is_allowed;
         c30_the_user_types_while_the_ask_of_an_edit_is_open;
@@ -95,6 +96,14 @@ specs! {
         save_of_a_new_file_never_overwrites_one_that_appeared;
         save_writes_with_autocommands_and_tells_what_it_could_not;
         without_a_server_that_speaks_diagnostics_are_unavailable;
+    }
+    form {
+        a_dismissed_menu_is_no_answer_and_comes_back;
+        a_question_can_be_dismissed;
+        a_question_is_a_menu_with_room_for_own_words;
+        r16_3_questions_and_asks_are_answered_in_any_order;
+        r2_3_a_cancel_answers_the_questions_that_wait;
+        several_answers_are_switched_and_several_questions_follow_each_other;
     }
     plain {
         a_prompt_is_written_in_the_chat_document_and_sent_from_there;

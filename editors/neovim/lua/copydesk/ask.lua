@@ -29,6 +29,8 @@ local M = {}
 ---@field preview string[] All that would be done, as lines.
 ---@field filetype string Of the preview.
 ---@field command? copydesk.Command
+---@field form? copydesk.Form Questions of the model in place of a call to be allowed.
+---@field cancelled any The answer where nobody answers.
 ---@field seen boolean The user could see all of the preview.
 ---@field postponed boolean The user has dismissed the menu: it comes back on demand only.
 
@@ -322,11 +324,30 @@ local function items(ask)
   return found
 end
 
+---@param ask copydesk.Ask
+local function present_form(ask)
+  require('copydesk.form').ask(ask.form, function()
+    return is_pending(ask)
+  end, function(result)
+    if result then
+      forget(ask)
+      ask.answer(result)
+      present_next()
+    else
+      postpone(ask)
+    end
+  end)
+end
+
 --- Shows the preview, then the menu.
 ---@param ask copydesk.Ask
 function present(ask)
   state.open = ask
   ask.postponed = false
+  if ask.form then
+    present_form(ask)
+    return
+  end
   show_preview(ask)
   vim.ui.select(items(ask), {
     prompt = ('Copydesk: %s'):format(title(ask.call)),
@@ -385,6 +406,18 @@ function present_next()
   end
 end
 
+--- Has it wait for its turn.
+---@param ask copydesk.Ask
+local function put(ask)
+  state.pending[#state.pending + 1] = ask
+  chat.mark_asked(ask.call.toolCallId, true)
+  require('copydesk.session').changed()
+  if state.open or not is_idle() then
+    log.tell(('asks: "%s". It comes up in Normal mode, or by :CopydeskAnswer.'):format(title(ask.call)))
+  end
+  present_next()
+end
+
 --- A `session/request_permission` of the daemon.
 ---@param params { sessionId: string, toolCall: table, options: copydesk.Option[], _meta?: table }
 ---@param answer fun(result: any)
@@ -399,16 +432,29 @@ function M.add(params, answer)
     preview = lines,
     filetype = filetype,
     command = vim.tbl_get(params, '_meta', 'copydesk', 'command') or nil,
+    cancelled = { outcome = { outcome = 'cancelled' } },
     seen = false,
     postponed = false,
   }
-  state.pending[#state.pending + 1] = ask
-  chat.mark_asked(ask.call.toolCallId, true)
-  require('copydesk.session').changed()
-  if state.open or not is_idle() then
-    log.tell(('asks: "%s". It comes up in Normal mode, or by :CopydeskAnswer.'):format(title(ask.call)))
-  end
-  present_next()
+  put(ask)
+end
+
+--- An `elicitation/create` of the daemon.
+---@param params { sessionId: string, toolCallId?: string, message: string, requestedSchema: table }
+---@param answer fun(result: any)
+function M.add_form(params, answer)
+  put({
+    session = params.sessionId,
+    call = { toolCallId = params.toolCallId, title = params.message },
+    options = {},
+    answer = answer,
+    preview = {},
+    filetype = '',
+    form = require('copydesk.form').new(params),
+    cancelled = { action = 'cancel' },
+    seen = true,
+    postponed = false,
+  })
 end
 
 --- Presents an ask, also one that was dismissed; of several the user picks one.
@@ -441,7 +487,7 @@ function M.withdraw(call)
   for _, ask in ipairs(vim.list_slice(state.pending)) do
     if ask.call.toolCallId == call then
       forget(ask)
-      ask.answer({ outcome = { outcome = 'cancelled' } })
+      ask.answer(ask.cancelled)
     end
   end
   present_next()
@@ -451,7 +497,7 @@ end
 function M.cancel_all()
   for _, ask in ipairs(vim.list_slice(state.pending)) do
     forget(ask)
-    ask.answer({ outcome = { outcome = 'cancelled' } })
+    ask.answer(ask.cancelled)
   end
 end
 

@@ -290,6 +290,9 @@ local function handlers()
     ['session/request_permission'] = later(function(params, answer)
       require('copydesk.ask').add(params, answer)
     end),
+    ['elicitation/create'] = later(function(params, answer)
+      require('copydesk.ask').add_form(params, answer)
+    end),
     ['workspace/applyEdit'] = function(_, params, ctx)
       return require('copydesk.edit').apply(params, assert(vim.lsp.get_client_by_id(ctx.client_id)).offset_encoding)
     end,
@@ -342,6 +345,7 @@ function start()
           acp = {
             fs = { readTextFile = false, writeTextFile = false },
             session = { notices = vim.empty_dict() },
+            elicitation = { form = vim.empty_dict() },
             terminal = false,
           },
           diagnostics = true,

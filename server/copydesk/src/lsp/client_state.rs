@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use crate::acp_questions;
 use copydesk_engine::session::SessionHandle;
 use copydesk_protocol::additions::{ClientOptIn, PROTOCOL, TrustChangedParams, WorkspaceTrust};
 use copydesk_protocol::rpc::Peer;
@@ -109,6 +110,11 @@ impl ClientState {
 
     pub(super) fn speaks_acp(&self) -> bool {
         !self.was_shut_down() && self.opt_in().is_some_and(|opt_in| opt_in.acp.is_some())
+    }
+
+    /// ACP's forms, for questions to the user.
+    pub(super) fn takes_forms(&self) -> bool {
+        self.opt_in().and_then(|opt_in| opt_in.acp.as_ref()).is_some_and(acp_questions::takes_forms)
     }
 
     pub(super) fn shut_down(&self) {

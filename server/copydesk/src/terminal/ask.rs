@@ -117,7 +117,7 @@ fn rejection_with_message(options: &[AskOption]) -> Option<String> {
 
 fn key(kind: OptionKind) -> &'static str {
     match kind {
-        OptionKind::AllowOnce => "a",
+        OptionKind::AllowOnce | OptionKind::Answer => "a",
         OptionKind::AllowAlways => "A",
         OptionKind::AllowInProject => "p",
         OptionKind::RejectOnce => "r",

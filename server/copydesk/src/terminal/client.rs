@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use copydesk_engine::event::SessionEvent;
 use copydesk_engine::ids::SessionId;
+use copydesk_engine::inquiry::{Inquiry, InquiryOutcome, Question};
 use copydesk_engine::message::TurnEnd;
 use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client};
 use copydesk_engine::session::SessionHandle;
@@ -15,6 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::ask::{Answer, answer, choices, question};
 use super::countdown::count_down;
 use super::paint::Paint;
+use super::questions::{self, shown};
 use super::screen::Screen;
 use super::transcript::{Piece, Transcript, stopped};
 use crate::acp_types;
@@ -130,6 +132,26 @@ impl TerminalClient {
         }
     }
 
+    async fn answer_to(
+        &self,
+        question: &Question,
+        typed: &mut mpsc::Receiver<String>,
+    ) -> Result<Vec<String>, InquiryOutcome> {
+        // What was typed before the question is no answer to it.
+        while typed.try_recv().is_ok() {}
+        loop {
+            self.screen.tell_apart(&shown(question, self.errors)).await;
+            let Some(line) = typed.recv().await else {
+                return Err(InquiryOutcome::Undeliverable { reason: "the terminal is closed".to_owned() });
+            };
+            match questions::answer(&line, question) {
+                questions::Answer::Said(answer) => return Ok(answer),
+                questions::Answer::Dismissed => return Err(InquiryOutcome::Dismissed),
+                questions::Answer::Unclear => {}
+            }
+        }
+    }
+
     /// What the user types, up to an answer.
     async fn answer(&self, ask: &Ask, typed: &mut mpsc::Receiver<String>) -> Option<AskOutcome> {
         let mut wanted = None;
@@ -178,6 +200,10 @@ impl Client for TerminalClient {
         })
     }
 
+    fn can_ask(&self) -> bool {
+        self.typed.get().is_some()
+    }
+
     fn ask(&self, _: SessionId, ask: Ask) -> BoxFuture<'_, AskOutcome> {
         Box::pin(async move {
             let Some(typed) = self.typed.get() else {
@@ -198,6 +224,24 @@ impl Client for TerminalClient {
                 Some(outcome) => outcome,
                 None => AskOutcome::Undeliverable { reason: "the terminal is closed".to_owned() },
             }
+        })
+    }
+
+    fn inquire(&self, _: SessionId, inquiry: Inquiry) -> BoxFuture<'_, InquiryOutcome> {
+        Box::pin(async move {
+            let Some(typed) = self.typed.get() else {
+                let reason = "there is no terminal at which the user could be asked".to_owned();
+                return InquiryOutcome::Undeliverable { reason };
+            };
+            let mut typed = typed.lock().await;
+            let mut answers = Vec::new();
+            for question in &inquiry.questions {
+                match self.answer_to(question, &mut typed).await {
+                    Ok(answer) => answers.push(answer),
+                    Err(outcome) => return outcome,
+                }
+            }
+            InquiryOutcome::Answered(answers)
         })
     }
 }

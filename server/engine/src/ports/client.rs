@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::BoxFuture;
 use crate::event::SessionEvent;
 use crate::ids::{AskId, CallId, SessionId};
+use crate::inquiry::{self, Inquiry, InquiryOutcome};
 use crate::message::FileDiff;
 
 pub trait Client: Send + Sync {
@@ -20,6 +21,11 @@ pub trait Client: Send + Sync {
 
     /// Asks the user. Dropping the future withdraws the ask.
     fn ask(&self, session: SessionId, ask: Ask) -> BoxFuture<'_, AskOutcome>;
+
+    /// Puts questions to the user. Dropping the future withdraws them. A client without a form for them asks as for a permission.
+    fn inquire(&self, session: SessionId, inquiry: Inquiry) -> BoxFuture<'_, InquiryOutcome> {
+        Box::pin(inquiry::by_choice(self, session, inquiry))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -112,6 +118,8 @@ pub enum OptionKind {
     AllowAlways,
     /// In every session of the project, until it is revoked.
     AllowInProject,
+    /// Of a question: no consent to anything.
+    Answer,
     RejectOnce,
     /// Remembered.
     RejectAlways,

@@ -19,7 +19,7 @@ use crate::message::{Entry, ToolResult, ToolStatus, TurnEnd};
 use crate::ports::StoreError;
 use crate::registry::Offered;
 use crate::runner::{Call, CallOutcome, Runner, RunnerDeps};
-use crate::session::SessionTodos;
+use crate::session::{SessionAgents, SessionTodos};
 
 impl Run {
     /// Returns why the turn ends here, if it does.
@@ -106,6 +106,7 @@ impl Run {
             repeats: Arc::clone(&self.repeats),
             instructions: Arc::clone(&context.instructions),
             todos: Arc::new(todos),
+            agents: Arc::new(SessionAgents(Arc::clone(context))),
             cancel,
         })
     }

@@ -13,6 +13,7 @@ use crate::ids::{CallId, MessageId, PartId};
 use crate::message::{Entry, Finish, ToolStatus, Usage};
 use crate::ports::{ModelError, ModelEvent, ModelRequest};
 use crate::runner::Call;
+use crate::tools::batch::{BATCH, Inner, inner_calls};
 
 /// Arguments longer than this many bytes are no longer looked into while they stream: the title stands by then.
 const PROGRESS_LIMIT: usize = 4096;
@@ -61,11 +62,14 @@ struct Receiver<'a> {
     announced: BTreeMap<usize, Announced>,
     calls: Vec<Call>,
     usage: Option<Usage>,
+    /// Whether calls of `batch` are made of calls.
+    has_batch: bool,
 }
 
 impl Reply {
     /// Sends the request and takes the answer in, up to its end or to the end of the turn. `before` is what the client has of the same answer.
     pub(super) async fn receive(run: &Run, message: MessageId, request: ModelRequest, before: Shown) -> Self {
+        let has_batch = request.tools.iter().any(|tool| tool.name == BATCH);
         let mut receiver = Receiver {
             run,
             message,
@@ -75,6 +79,7 @@ impl Reply {
             announced: BTreeMap::new(),
             calls: Vec::new(),
             usage: None,
+            has_batch,
         };
         let end = receiver.stream(request).await;
         if matches!(end, ReplyEnd::Finished(_)) {
@@ -134,7 +139,9 @@ impl Receiver<'_> {
                 let known = self.announced.remove(&slot);
                 let is_new = known.is_none();
                 let id = known.map_or_else(|| CallId::next(&*self.run.context.ports.ids), |announced| announced.id);
+                let batch = (name.clone(), arguments.clone());
                 self.keep_call(id, provider_id, name, arguments, !is_new).await;
+                self.keep_inner_calls(&batch.0, &batch.1).await;
             }
             ModelEvent::Usage(usage) => self.usage = Some(usage),
             ModelEvent::Finish(_) => {}
@@ -245,6 +252,17 @@ impl Receiver<'_> {
         let event = if is_announced { SessionEvent::ToolCallUpdate(view) } else { SessionEvent::ToolCall(view) };
         context.emit(event).await;
         self.calls.push(Call { id, name, arguments });
+    }
+
+    /// The calls in a batch, each as a call of its own.
+    async fn keep_inner_calls(&mut self, name: &str, arguments: &str) {
+        if !self.has_batch || !name.eq_ignore_ascii_case(BATCH) {
+            return;
+        }
+        for Inner { tool, parameters } in inner_calls(arguments) {
+            let id = CallId::next(&*self.run.context.ports.ids);
+            self.keep_call(id, None, tool, Value::Object(parameters).to_string(), false).await;
+        }
     }
 
     /// A call of which only a beginning came: it is not stored, and the client must not show it for ever.

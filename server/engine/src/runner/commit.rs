@@ -58,6 +58,7 @@ impl Runner {
         match committed {
             Ok(output) => Ok(Committed::Done(self.fitted(output).await)),
             Err(CommitError::BaseMoved(reason)) => Ok(Committed::Moved(reason)),
+            Err(CommitError::Tool(ToolError::Rejected(text))) => Err(self.rejected(&text)),
             Err(CommitError::Tool(error)) => Err(Stopped::of(error, may_quote)),
         }
     }

@@ -12,7 +12,7 @@ use crate::ids::CallId;
 use crate::ports::{Confinement, Connection};
 use crate::prompt::FolderInstructions;
 use crate::search::GrantedSearch;
-use crate::tool::{Progress, ToolContext};
+use crate::tool::{Progress, ToolContext, User};
 use crate::view::{Scope, View};
 
 impl Runner {
@@ -36,6 +36,13 @@ impl Runner {
             shell: Arc::clone(&ports.shell),
             diagnostics: Arc::clone(&connection.diagnostics),
             todos: Arc::clone(&self.deps.todos),
+            agents: Arc::clone(&self.deps.agents),
+            user: User {
+                client: Arc::clone(&connection.client),
+                session: self.deps.session.clone(),
+                call: call.clone(),
+                ids: Arc::clone(&ports.ids),
+            },
             seen: Arc::clone(&self.deps.seen),
             instructions: FolderInstructions {
                 files: Arc::clone(&ports.files),

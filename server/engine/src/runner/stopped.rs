@@ -34,6 +34,8 @@ impl Stopped {
             ToolError::Quote { text, seen, .. } if may_quote => Self::Failed { text, seen },
             ToolError::Quote { withheld, .. } => Self::failed(withheld),
             ToolError::Fatal(text) => Self::Turn { text: text.clone(), stop: TurnEnd::Failed { message: text } },
+            ToolError::Rejected(text) => Self::Turn { text, stop: TurnEnd::Rejected },
+            ToolError::Ended(text) => Self::Cancelled { text, stop: Some(TurnEnd::Cancelled) },
             ToolError::Cancelled => Self::cancelled(),
             ToolError::Interrupted(text) => Self::Cancelled { text, stop: None },
         }

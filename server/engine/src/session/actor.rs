@@ -156,25 +156,15 @@ impl Actor {
     }
 
     async fn choose(&self, choice: Choose) {
-        self.context.choose(&choice);
         if let Choose::Model(model) = &choice
             && self.context.config().model.is_none()
         {
             let ports = &self.context.ports;
             config::remember(&*ports.files, &*ports.environment, model).await;
         }
-        let (agent, model, mode) = match choice {
-            Choose::Agent(name) => (Some(name), None, None),
-            Choose::Model(model) => (None, Some(model), None),
-            Choose::Mode(mode) => (None, None, Some(mode)),
-        };
-        let entry = Entry::Chosen { at: self.context.ports.clock.now(), agent, model, mode };
-        if let Err(error) = self.context.journal.append(vec![entry]).await {
-            // In force all the same; the store's trouble is told by the next prompt.
-            tracing::warn!(%error, "a choice was not stored");
-        }
-        self.context.tell_choices().await;
-        if mode.is_some() {
+        let is_mode = matches!(choice, Choose::Mode(_));
+        self.context.chosen(choice).await;
+        if is_mode {
             self.context.warn_of_mode().await;
         }
     }

@@ -281,7 +281,23 @@ impl Context {
         }
     }
 
-    pub(crate) fn choose(&self, choice: &Choose) {
+    /// In force at once, then stored and told.
+    pub(super) async fn chosen(&self, choice: Choose) {
+        self.choose(&choice);
+        let (agent, model, mode) = match choice {
+            Choose::Agent(name) => (Some(name), None, None),
+            Choose::Model(model) => (None, Some(model), None),
+            Choose::Mode(mode) => (None, None, Some(mode)),
+        };
+        let entry = Entry::Chosen { at: self.ports.clock.now(), agent, model, mode };
+        if let Err(error) = self.journal.append(vec![entry]).await {
+            // In force all the same; the store's trouble is told by the next prompt.
+            tracing::warn!(%error, "a choice was not stored");
+        }
+        self.tell_choices().await;
+    }
+
+    fn choose(&self, choice: &Choose) {
         let mut chosen = lock(&self.chosen);
         match choice {
             Choose::Agent(name) => chosen.agent = Some(name.clone()),

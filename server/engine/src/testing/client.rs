@@ -1,5 +1,6 @@
 //! A client that records what it is told, and hands its asks to the test.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::{mpsc, oneshot, watch};
@@ -7,6 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::{Boundaries, LIMIT, lock};
 use crate::event::SessionEvent;
 use crate::ids::SessionId;
+use crate::inquiry::{self, Inquiry, InquiryOutcome};
 use crate::ports::{Ask, AskOutcome, BoxFuture, Client, OptionKind};
 
 pub type Recorded = (SessionId, SessionEvent);
@@ -21,6 +23,16 @@ pub struct FakeClient {
     /// Answers every ask at once.
     automatic: Mutex<Option<OptionKind>>,
     asked: Mutex<Vec<Ask>>,
+    inquiries: mpsc::UnboundedSender<PendingInquiry>,
+    open_inquiries: tokio::sync::Mutex<mpsc::UnboundedReceiver<PendingInquiry>>,
+    knows_choices_alone: AtomicBool,
+}
+
+/// Questions that wait for the test. Dropping them leaves them without an answer for ever.
+#[derive(Debug)]
+pub struct PendingInquiry {
+    pub inquiry: Inquiry,
+    answer: oneshot::Sender<InquiryOutcome>,
 }
 
 /// An ask that waits for the test. Dropping it leaves the ask without an answer for ever.
@@ -38,6 +50,7 @@ impl FakeClient {
 
     pub fn ticking(boundaries: Boundaries) -> Arc<Self> {
         let (asks, waiting) = mpsc::unbounded_channel();
+        let (inquiries, open_inquiries) = mpsc::unbounded_channel();
         Arc::new(Self {
             events: Mutex::default(),
             seen: watch::Sender::new(0),
@@ -46,12 +59,28 @@ impl FakeClient {
             waiting: tokio::sync::Mutex::new(waiting),
             automatic: Mutex::default(),
             asked: Mutex::default(),
+            inquiries,
+            open_inquiries: tokio::sync::Mutex::new(open_inquiries),
+            knows_choices_alone: AtomicBool::new(false),
         })
     }
 
     /// From now on every ask gets its first option of that kind.
     pub fn answer_all(&self, kind: OptionKind) {
         *lock(&self.automatic) = Some(kind);
+    }
+
+    /// From now on questions come as asks.
+    pub fn know_choices_alone(&self) {
+        self.knows_choices_alone.store(true, Ordering::Relaxed);
+    }
+
+    pub async fn next_inquiry(&self) -> PendingInquiry {
+        let next = async { self.open_inquiries.lock().await.recv().await };
+        match tokio::time::timeout(LIMIT, next).await {
+            Ok(Some(inquiry)) => inquiry,
+            Ok(None) | Err(_) => panic!("no question came; there are: {:#?}", self.events()),
+        }
     }
 
     /// Every ask so far, answered or not.
@@ -131,6 +160,38 @@ impl Client for FakeClient {
                 Err(_) => std::future::pending().await,
             }
         })
+    }
+
+    fn inquire(&self, session: SessionId, inquiry: Inquiry) -> BoxFuture<'_, InquiryOutcome> {
+        if self.knows_choices_alone.load(Ordering::Relaxed) {
+            return Box::pin(inquiry::by_choice(self, session, inquiry));
+        }
+        Box::pin(async move {
+            self.boundaries.tick();
+            let (answer, outcome) = oneshot::channel();
+            let _ = self.inquiries.send(PendingInquiry { inquiry, answer });
+            match outcome.await {
+                Ok(outcome) => outcome,
+                Err(_) => std::future::pending().await,
+            }
+        })
+    }
+}
+
+impl PendingInquiry {
+    pub fn answer(self, outcome: InquiryOutcome) {
+        // The questions may have been withdrawn meanwhile.
+        let _ = self.answer.send(outcome);
+    }
+
+    /// One list a question.
+    pub fn say(self, answers: &[&[&str]]) {
+        let owned = |answer: &&[&str]| answer.iter().map(|part| (*part).to_owned()).collect();
+        self.answer(InquiryOutcome::Answered(answers.iter().map(owned).collect()));
+    }
+
+    pub fn is_withdrawn(&self) -> bool {
+        self.answer.is_closed()
     }
 }
 

@@ -52,6 +52,8 @@ fn shape(schema: &Value, root: &Value, open: &mut Vec<String>) -> Value {
                 let properties = value.as_object().map(|map| map.iter().map(each).collect::<Map<_, _>>());
                 shaped.insert(key.clone(), Value::Object(properties.unwrap_or_default()));
             }
+            // What is so anyway costs words, and is unknown to some.
+            "additionalProperties" if *value == Value::Bool(true) => {}
             "additionalProperties" if value.is_boolean() => {
                 shaped.insert(key.clone(), value.clone());
             }

@@ -258,7 +258,11 @@ impl Faults {
                 self.seen.extend(seen);
                 self.quotes = true;
             }
-            ToolError::Fatal(_) | ToolError::Cancelled | ToolError::Interrupted(_) => return Err(error),
+            ToolError::Fatal(_)
+            | ToolError::Rejected(_)
+            | ToolError::Ended(_)
+            | ToolError::Cancelled
+            | ToolError::Interrupted(_) => return Err(error),
         }
         Ok(())
     }

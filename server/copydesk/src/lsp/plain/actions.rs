@@ -77,8 +77,10 @@ pub(super) fn actions(params: &CodeActionParams, situation: &Situation) -> Vec<C
 fn verb(option: &AskOption) -> &str {
     match option.kind {
         OptionKind::AllowOnce => "allow once",
-        // It says what would be allowed or refused from now on.
-        OptionKind::AllowAlways | OptionKind::AllowInProject | OptionKind::RejectAlways => &option.label,
+        // It says what would be allowed or refused from now on, or what is answered.
+        OptionKind::Answer | OptionKind::AllowAlways | OptionKind::AllowInProject | OptionKind::RejectAlways => {
+            &option.label
+        }
         OptionKind::RejectOnce => "reject",
     }
 }

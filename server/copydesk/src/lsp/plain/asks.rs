@@ -41,20 +41,29 @@ impl Asks {
         self.lock().iter().map(|waiting| waiting.listed.clone()).collect()
     }
 
-    /// `option` is the id of one of the options, or its kind. The error is for the user.
+    /// `option` is the id of one of the options, or its kind; for a question its label, or own words. The error is for the user.
     pub(super) fn answer(&self, id: &str, option: &str) -> Result<(), String> {
         let mut asks = self.lock();
         let Some(at) = asks.iter().position(|waiting| waiting.listed.id == id) else {
             return Err(format!("no ask {id} waits for an answer"));
         };
         let options = &asks[at].listed.options;
-        let fits = |known: &&AskOption| known.id == option || kind_name(known.kind) == option;
-        let Some(chosen) = options.iter().find(fits).map(|known| known.id.clone()) else {
+        let fits = |known: &&AskOption| {
+            let name = if known.kind == OptionKind::Answer { &known.label } else { kind_name(known.kind) };
+            known.id == option || name == option
+        };
+        let is_question = options.iter().any(|known| known.kind == OptionKind::Answer);
+        let rejection = options.iter().find(|known| known.kind == OptionKind::RejectOnce).filter(|_| is_question);
+        let (chosen, message) = match (options.iter().find(fits), rejection) {
+            (Some(known), _) => (Some(known), None),
+            (None, rejection) => (rejection, Some(option.to_owned())),
+        };
+        let Some(chosen) = chosen.map(|known| known.id.clone()) else {
             let offered: Vec<String> = options.iter().map(|known| format!("`{}`", kind_name(known.kind))).collect();
             return Err(format!("the option must be one of: {}", offered.join(", ")));
         };
         // Whoever asked may have lost interest a moment ago.
-        let _ = asks.remove(at).answer.send(AskOutcome::Selected { option: chosen, message: None });
+        let _ = asks.remove(at).answer.send(AskOutcome::Selected { option: chosen, message });
         Ok(())
     }
 
@@ -72,6 +81,7 @@ impl Drop for Open {
 /// ACP's words, where it has one.
 fn kind_name(kind: OptionKind) -> &'static str {
     match kind {
+        OptionKind::Answer => "answer",
         OptionKind::AllowOnce => "allow_once",
         OptionKind::AllowAlways => "allow_always",
         // ACP has one word for both: the id tells this one.

@@ -36,6 +36,10 @@ impl Client for PlainClient {
         })
     }
 
+    fn can_ask(&self) -> bool {
+        self.state.client().is_some_and(|client| client.can_answer())
+    }
+
     fn ask(&self, _session: SessionId, ask: Ask) -> BoxFuture<'_, AskOutcome> {
         Box::pin(async move {
             let Some(client) = self.state.client().filter(|client| client.can_answer()) else {
@@ -91,7 +95,7 @@ impl PlainClient {
 /// Consent needs the whole of what is asked; a no does not.
 fn rejects(kind: OptionKind) -> bool {
     match kind {
-        OptionKind::AllowOnce | OptionKind::AllowAlways | OptionKind::AllowInProject => false,
+        OptionKind::AllowOnce | OptionKind::AllowAlways | OptionKind::AllowInProject | OptionKind::Answer => false,
         OptionKind::RejectOnce | OptionKind::RejectAlways => true,
     }
 }

@@ -1,0 +1,117 @@
+//! Questions to the user as a form of ACP, and what was filled in: pure functions. Which clients take forms is known elsewhere.
+
+use std::collections::BTreeMap;
+
+use agent_client_protocol_schema::v1 as acp;
+use copydesk_engine::inquiry::{Choice, Inquiry, InquiryOutcome, Question};
+use serde_json::{Value, json};
+
+/// Whether the client shows forms. What is not understood counts as not offered.
+pub fn takes_forms(capabilities: &Value) -> bool {
+    capabilities.pointer("/elicitation/form").is_some_and(Value::is_object)
+}
+
+/// One field a question, and one for own words where the user may use them.
+pub fn request(session: &str, inquiry: &Inquiry) -> acp::CreateElicitationRequest {
+    let mut form = acp::ElicitationSchema::new();
+    for (number, question) in inquiry.questions.iter().enumerate() {
+        let Fields { chosen, said } = Fields::of(number);
+        let field = choice_field(question);
+        if let Some(field) = field {
+            form = form.property(chosen, field, !question.free && !question.multiple);
+        }
+        if question.free {
+            let title = if question.choices.is_empty() { question.text.as_str() } else { "Something else" };
+            let field = acp::StringPropertySchema::new().title(title.to_owned());
+            form = form.property(said, field.description("In your own words".to_owned()), false);
+        }
+    }
+    let message = match &inquiry.questions[..] {
+        [only] => only.text.clone(),
+        several => {
+            let texts = several.iter().enumerate().map(|(at, question)| format!("{}. {}", at + 1, question.text));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+    };
+    let scope = acp::ElicitationSessionScope::new(session.to_owned())
+        .tool_call_id(acp::ToolCallId::new(inquiry.call.to_string()));
+    let mode = acp::ElicitationFormMode::new(acp::ElicitationScope::Session(scope), form);
+    let meta = acp::Meta::from_iter([("copydesk".to_owned(), json!({ "ask": inquiry.id }))]);
+    acp::CreateElicitationRequest::new(acp::ElicitationMode::Form(mode), message).meta(meta)
+}
+
+/// Null, an unknown shape or an unknown action is no answer.
+pub fn outcome(inquiry: &Inquiry, answer: Value) -> InquiryOutcome {
+    let undeliverable = |reason: &str| InquiryOutcome::Undeliverable { reason: reason.to_owned() };
+    let Ok(response) = serde_json::from_value::<acp::CreateElicitationResponse>(answer) else {
+        return undeliverable("the client gave no valid answer");
+    };
+    match response.action {
+        acp::ElicitationAction::Accept(accepted) => {
+            let filled = accepted.content.unwrap_or_default();
+            let questions = inquiry.questions.iter().enumerate();
+            InquiryOutcome::Answered(questions.map(|(number, question)| answer_of(number, question, &filled)).collect())
+        }
+        acp::ElicitationAction::Decline | acp::ElicitationAction::Cancel => InquiryOutcome::Dismissed,
+        _ => undeliverable("the client gave an unknown answer"),
+    }
+}
+
+/// Names of the fields of a question.
+struct Fields {
+    chosen: String,
+    said: String,
+}
+
+impl Fields {
+    /// In the order of the questions also where a client sorts them.
+    fn of(number: usize) -> Self {
+        let chosen = format!("q{:02}", number + 1);
+        Self { said: format!("{chosen}_other"), chosen }
+    }
+}
+
+fn choice_field(question: &Question) -> Option<acp::ElicitationPropertySchema> {
+    let option = |choice: &Choice| {
+        let described = Some(choice.description.clone()).filter(|text| !text.is_empty());
+        acp::EnumOption::new(choice.label.clone(), choice.label.clone()).description(described)
+    };
+    let options: Vec<_> = question.choices.iter().map(option).collect();
+    if options.is_empty() {
+        return None;
+    }
+    let title = if question.header.is_empty() { question.text.clone() } else { question.header.clone() };
+    let text = question.text.clone();
+    Some(if question.multiple {
+        acp::MultiSelectPropertySchema::titled(options).title(title).description(text).into()
+    } else {
+        acp::StringPropertySchema::new().title(title).description(text).one_of(options).into()
+    })
+}
+
+/// What is no label counts as own words, where the user may use them.
+fn answer_of(
+    number: usize,
+    question: &Question,
+    filled: &BTreeMap<String, acp::ElicitationContentValue>,
+) -> Vec<String> {
+    let Fields { chosen, said } = Fields::of(number);
+    let texts = |field: &String| match filled.get(field) {
+        Some(acp::ElicitationContentValue::String(text)) => vec![text.clone()],
+        Some(acp::ElicitationContentValue::StringArray(texts)) => texts.clone(),
+        _ => Vec::new(),
+    };
+    let is_label = |text: &String| question.choices.iter().any(|choice| choice.label == *text);
+    let mut answer: Vec<String> = Vec::new();
+    for text in texts(&chosen).into_iter().chain(texts(&said)) {
+        let text = if is_label(&text) { text } else { text.trim().to_owned() };
+        if !text.is_empty() && (question.free || is_label(&text)) && !answer.contains(&text) {
+            answer.push(text);
+        }
+    }
+    answer
+}
+
+#[cfg(test)]
+#[path = "acp_questions_tests.rs"]
+mod tests;

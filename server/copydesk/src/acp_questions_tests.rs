@@ -1,0 +1,72 @@
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
+use copydesk_engine::ids::{AskId, CallId};
+
+use super::*;
+
+fn question(text: &str, labels: &[&str], multiple: bool, free: bool) -> Question {
+    let choice = |label: &&str| Choice { label: (*label).to_owned(), description: format!("about {label}") };
+    let choices = labels.iter().map(choice).collect();
+    Question { text: text.to_owned(), header: "Head".to_owned(), choices, multiple, free }
+}
+
+fn inquiry() -> Inquiry {
+    let questions = vec![
+        question("Which way?", &["a", "b"], false, true),
+        question("What else?", &["c", "d"], true, false),
+        question("Sure?", &["Yes", "No"], false, false),
+        question("Say it", &[], false, true),
+    ];
+    Inquiry { id: AskId::new("per_1"), call: CallId::new("call_1"), questions }
+}
+
+#[test]
+fn questions_are_fields_of_one_form() {
+    let request = serde_json::to_value(request("ses_1", &inquiry())).unwrap();
+    insta::assert_json_snapshot!(request, @"");
+}
+
+#[track_caller]
+fn check(answer: Value, expected: &[&[&str]]) {
+    let owned = |answer: &&[&str]| answer.iter().map(|part| (*part).to_owned()).collect();
+    assert_eq!(
+        outcome(&inquiry(), answer.clone()),
+        InquiryOutcome::Answered(expected.iter().map(owned).collect()),
+        "{answer}"
+    );
+}
+
+#[test]
+fn what_is_filled_in_is_checked_here_too() {
+    let accept = |content: Value| json!({ "action": "accept", "content": content });
+    check(accept(json!({})), &[&[], &[], &[], &[]]);
+    check(json!({ "action": "accept" }), &[&[], &[], &[], &[]]);
+    check(
+        accept(json!({ "q01": "b", "q02": ["d", "c"], "q03": "No", "q04_other": "x" })),
+        &[&["b"], &["d", "c"], &["No"], &["x"]],
+    );
+    check(accept(json!({ "q01": "b", "q01_other": " but " })), &[&["b", "but"], &[], &[], &[]]);
+    check(accept(json!({ "q01": "own", "q02": ["z", "c", "c"], "q03": "z" })), &[&["own"], &["c"], &[], &[]]);
+    check(accept(json!({ "q01": 3, "q02": true, "q09": "a" })), &[&[], &[], &[], &[]]);
+}
+
+#[test]
+fn what_is_no_answer_is_none() {
+    for action in ["decline", "cancel"] {
+        assert_eq!(outcome(&inquiry(), json!({ "action": action })), InquiryOutcome::Dismissed);
+    }
+    for answer in [Value::Null, json!({}), json!({ "action": 1 }), json!([]), json!({ "action": "later" })] {
+        let outcome = outcome(&inquiry(), answer.clone());
+        assert!(matches!(outcome, InquiryOutcome::Undeliverable { .. }), "{answer}: {outcome:?}");
+    }
+}
+
+#[test]
+fn only_clients_that_say_so_take_forms() {
+    assert!(takes_forms(&json!({ "elicitation": { "form": {} } })));
+    for other in
+        [json!({}), json!({ "elicitation": {} }), json!({ "elicitation": { "form": null, "url": {} } }), Value::Null]
+    {
+        assert!(!takes_forms(&other), "{other}");
+    }
+}

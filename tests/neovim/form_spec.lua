@@ -1,0 +1,123 @@
+-- Questions of the model: the menus that they become, what is answered, and what is no answer.
+
+local harness = require('harness')
+local equal = harness.equal
+
+local tests = {}
+
+---@param test fun(child: Child)
+local function with(test)
+  local child = harness.child()
+  local passed, problem = xpcall(test, debug.traceback, child)
+  child:stop()
+  assert(passed, problem)
+end
+
+local WAY = [[
+  local request = form('c1', 'Which way?', {
+    q01 = { type = 'string', title = 'Way', description = 'Which way?', oneOf = {
+      { const = 'left', title = 'left', description = 'by the sea' },
+      { const = 'right', title = 'right' } } },
+    q01_other = { type = 'string', title = 'Something else' },
+  })
+]]
+local ANSWER = [[
+  local answer = await(request)
+  local function shown(value)
+    return type(value) == 'table' and table.concat(value, '+') or tostring(value)
+  end
+  local content = answer.content or {}
+  say(('answer %s %s %s %s.'):format(answer.action, shown(content.q01), shown(content.q01_other), shown(content.q02)))
+  finish()
+]]
+
+function tests.a_dismissed_menu_is_no_answer_and_comes_back()
+  with(function(child)
+    child:prompt(WAY .. ANSWER)
+    child:pick(1, nil)
+    child:wait("return require('copydesk.ask').count() == 1", 'the question')
+    child:command('CopydeskAnswer')
+    child:pick(2, 'right')
+    child:wait_chat('answer accept right nil nil.')
+  end)
+end
+
+function tests.a_question_can_be_dismissed()
+  with(function(child)
+    child:prompt(WAY .. ANSWER)
+    child:pick(1, 'Dismiss the question')
+    child:wait_chat('answer decline nil nil nil.')
+  end)
+end
+
+function tests.a_question_is_a_menu_with_room_for_own_words()
+  with(function(child)
+    child:prompt(WAY .. ANSWER)
+    local menu = child:menu(1)
+    equal(menu.prompt, 'Copydesk: Which way?', 'the question')
+    equal(menu.rows, { 'left: by the sea', 'right', 'Something else …', 'Dismiss the question' }, 'the answers')
+    child:pick(1, 'Something else …')
+    child:wait('return #_G.inputs == 1', 'the input')
+    child:lua("_G.inputs[1].done('  ')")
+    child:pick(2, 'Something else …')
+    child:wait('return #_G.inputs == 2', 'the input')
+    child:lua("_G.inputs[2].done('straight on')")
+    child:wait_chat('answer accept nil straight on nil.')
+  end)
+end
+
+function tests.r16_3_questions_and_asks_are_answered_in_any_order()
+  with(function(child)
+    child:prompt([[
+      local allow = ask({ toolCallId = 'c9', title = 'Run make' })
+    ]] .. WAY .. [[
+      say('question ' .. await(request).content.q01 .. '. ')
+      say('ask ' .. await(allow).outcome.optionId .. '.')
+      finish()
+    ]])
+    child:wait("return require('copydesk.ask').count() == 2", 'both')
+    equal(child:menu(1).prompt, 'Copydesk: Run make', 'one menu at a time')
+    child:command('CopydeskAnswer')
+    equal(child:menu(2).rows, { 'Run make', 'Which way?' }, 'what waits')
+    child:pick(2, 'Which way?')
+    child:pick(3, 'left: by the sea')
+    child:wait_chat('question left.')
+    child:pick(4, 'Allow')
+    child:wait_chat('ask yes.')
+  end)
+end
+
+function tests.r2_3_a_cancel_answers_the_questions_that_wait()
+  with(function(child)
+    child:prompt(WAY .. ANSWER)
+    child:menu(1)
+    child:command('CopydeskCancel')
+    child:wait_chat('answer cancel nil nil nil.')
+    equal(child:lua("return require('copydesk.ask').count()"), 0, 'nothing waits')
+  end)
+end
+
+function tests.several_answers_are_switched_and_several_questions_follow_each_other()
+  with(function(child)
+    child:prompt([[
+      local request = form('c1', '1. Which?\n2. Why?', {
+        q01 = { type = 'array', title = 'Which', description = 'Which of them?', items = { anyOf = {
+          { const = 'a', title = 'a' }, { const = 'b', title = 'b' } } } },
+        q02 = { type = 'string', title = 'Why?', description = 'In your own words' },
+      })
+    ]] .. ANSWER)
+    equal(child:menu(1).prompt, 'Copydesk: Which of them?', 'the first question')
+    equal(child:menu(1).rows, { '[ ] a', '[ ] b', 'That is all', 'Dismiss the question' }, 'nothing is chosen')
+    child:pick(1, '[ ] b')
+    child:pick(2, '[ ] a')
+    child:pick(3, '[x] b')
+    child:pick(4, '[ ] b')
+    child:pick(5, 'That is all')
+    child:wait('return #_G.inputs == 1', 'the input')
+    equal(child:lua('return _G.inputs[1].prompt'), 'Why? ', 'the second question')
+    child:lua("_G.inputs[1].done('because')")
+    child:wait_chat('answer accept a+b nil because.')
+  end)
+end
+
+return tests
