@@ -22,8 +22,29 @@ fn inquiry() -> Inquiry {
 
 #[test]
 fn questions_are_fields_of_one_form() {
-    let request = serde_json::to_value(request("ses_1", &inquiry())).unwrap();
-    insta::assert_json_snapshot!(request, @"");
+    let option = |label: &str| json!({ "const": label, "title": label, "description": format!("about {label}") });
+    let other = json!({ "type": "string", "title": "Something else", "description": "In your own words" });
+    let expected = json!({
+        "sessionId": "ses_1",
+        "toolCallId": "call_1",
+        "mode": "form",
+        "message": "1. Which way?\n2. What else?\n3. Sure?\n4. Say it",
+        "requestedSchema": {
+            "type": "object",
+            "properties": {
+                "q01": { "type": "string", "title": "Head", "description": "Which way?", "oneOf": [option("a"), option("b")] },
+                "q01_other": other,
+                "q02": {
+                    "type": "array", "title": "Head", "description": "What else?", "items": { "anyOf": [option("c"), option("d")] },
+                },
+                "q03": { "type": "string", "title": "Head", "description": "Sure?", "oneOf": [option("Yes"), option("No")] },
+                "q04_other": { "type": "string", "title": "Say it", "description": "In your own words" },
+            },
+            "required": ["q03"],
+        },
+        "_meta": { "copydesk": { "ask": "per_1" } },
+    });
+    assert_eq!(serde_json::to_value(request("ses_1", &inquiry())).unwrap(), expected);
 }
 
 #[track_caller]
@@ -55,7 +76,7 @@ fn what_is_no_answer_is_none() {
     for action in ["decline", "cancel"] {
         assert_eq!(outcome(&inquiry(), json!({ "action": action })), InquiryOutcome::Dismissed);
     }
-    for answer in [Value::Null, json!({}), json!({ "action": 1 }), json!([]), json!({ "action": "later" })] {
+    for answer in [Value::Null, json!({}), json!([]), json!({ "action": "later" })] {
         let outcome = outcome(&inquiry(), answer.clone());
         assert!(matches!(outcome, InquiryOutcome::Undeliverable { .. }), "{answer}: {outcome:?}");
     }
