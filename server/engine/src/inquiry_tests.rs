@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
-
 use std::sync::Arc;
 
 use super::*;

@@ -163,12 +163,10 @@ fn no_reference(at: &str, schema: &Map<String, Value>) -> Result<(), String> {
     }
 }
 
+type Rule<'a> = dyn FnMut(&str, &Map<String, Value>) -> Result<(), String> + 'a;
+
 /// Of the schema and all in it.
-fn each(
-    schema: &Value,
-    at: &str,
-    rule: &mut dyn FnMut(&str, &Map<String, Value>) -> Result<(), String>,
-) -> Result<(), String> {
+fn each(schema: &Value, at: &str, rule: &mut Rule<'_>) -> Result<(), String> {
     let Some(fields) = schema.as_object() else { return Err(format!("{at}: no schema: {schema}")) };
     rule(at, fields)?;
     for (name, property) in properties(fields).into_iter().flatten() {
