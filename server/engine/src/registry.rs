@@ -197,6 +197,12 @@ impl Offered {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.name())
     }
+
+    /// The names, in words.
+    pub(crate) fn listed(&self) -> String {
+        let names: Vec<&str> = self.names().collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    }
 }
 
 /// The one of that name, else the only one whose name differs in capitals alone.

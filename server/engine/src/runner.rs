@@ -181,8 +181,7 @@ impl Runner {
         view: &ToolCallView,
         counted: Option<&Counted<'_>>,
     ) -> Result<commit::Done, Stopped> {
-        let offered: Vec<&str> = self.deps.offered.names().collect();
-        let offered = if offered.is_empty() { "none".to_owned() } else { offered.join(", ") };
+        let offered = self.deps.offered.listed();
         let error = match self.deps.registry.find(name) {
             Some(tool) if tool.name() != INVALID => {
                 format!("{} is not offered now, and was not run. Tools: {offered}.", tool.name())

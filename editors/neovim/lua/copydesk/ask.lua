@@ -64,37 +64,6 @@ local function title(call)
   return ((call.title or call.kind or 'go on'):gsub('%s*[\r\n]+%s*', ' '))
 end
 
---- All that would be done: diffs whole, texts whole, and the arguments where the daemon gives neither.
----@param call table
----@return string[] lines
----@return string filetype
-local function preview_of(call)
-  local content = vim.tbl_filter(function(item)
-    return item.type == 'diff' or render.text_of(item.content) ~= ''
-  end, call.content or {})
-  local only_diffs = #content > 0 and not vim.iter(content):any(function(item)
-    return item.type ~= 'diff'
-  end)
-  local lines = {}
-  for _, item in ipairs(content) do
-    if item.type ~= 'diff' then
-      vim.list_extend(lines, vim.split((render.text_of(item.content):gsub('\n$', '')), '\n', { plain = true }))
-    elseif only_diffs then
-      vim.list_extend(lines, vim.split((render.unified(item):gsub('\n$', '')), '\n', { plain = true }))
-    else
-      vim.list_extend(lines, render.fence(render.unified(item), 'diff'))
-    end
-  end
-  if #lines == 0 and call.rawInput ~= nil then
-    local command = type(call.rawInput) == 'table' and call.rawInput.command
-    lines = vim.split(type(command) == 'string' and command or vim.inspect(call.rawInput), '\n', { plain = true })
-  end
-  if #lines == 0 then
-    lines = { title(call) }
-  end
-  return lines, only_diffs and 'diff' or 'markdown'
-end
-
 local function close_preview()
   local window = state.window
   state.window = nil
@@ -422,7 +391,7 @@ end
 ---@param params { sessionId: string, toolCall: table, options: copydesk.Option[], _meta?: table }
 ---@param answer fun(result: any)
 function M.add(params, answer)
-  local lines, filetype = preview_of(params.toolCall)
+  local lines, filetype = render.preview(params.toolCall, title(params.toolCall))
   ---@type copydesk.Ask
   local ask = {
     session = params.sessionId,

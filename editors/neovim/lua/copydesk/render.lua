@@ -144,4 +144,36 @@ function M.block(block)
   return lines, levels
 end
 
+--- All that would be done: diffs whole, texts whole, and the arguments where the daemon gives neither.
+---@param call table
+---@param title string What is shown where there is nothing else.
+---@return string[] lines
+---@return string filetype
+function M.preview(call, title)
+  local content = vim.tbl_filter(function(item)
+    return item.type == 'diff' or M.text_of(item.content) ~= ''
+  end, call.content or {})
+  local only_diffs = #content > 0 and not vim.iter(content):any(function(item)
+    return item.type ~= 'diff'
+  end)
+  local lines = {}
+  for _, item in ipairs(content) do
+    if item.type ~= 'diff' then
+      vim.list_extend(lines, vim.split((M.text_of(item.content):gsub('\n$', '')), '\n', { plain = true }))
+    elseif only_diffs then
+      vim.list_extend(lines, vim.split((M.unified(item):gsub('\n$', '')), '\n', { plain = true }))
+    else
+      vim.list_extend(lines, M.fence(M.unified(item), 'diff'))
+    end
+  end
+  if #lines == 0 and call.rawInput ~= nil then
+    local command = type(call.rawInput) == 'table' and call.rawInput.command
+    lines = vim.split(type(command) == 'string' and command or vim.inspect(call.rawInput), '\n', { plain = true })
+  end
+  if #lines == 0 then
+    lines = { title }
+  end
+  return lines, only_diffs and 'diff' or 'markdown'
+end
+
 return M
