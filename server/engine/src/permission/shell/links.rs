@@ -72,7 +72,7 @@ pub(super) fn made(name: &str, call: &Call, scope: &Scope, own: Range<usize>, is
         "unzip" => (value_of(words, &["-d"]), LinkSource::Unseen),
         "cpio" | "pax" | "7z" | "7za" | "unrar" | "bsdcpio" => (Vec::new(), LinkSource::Unseen),
         "git" if plain().any(|arg| matches!(arg.text.as_deref(), Some("clone" | "worktree" | "submodule"))) => {
-            let target = plain().last()?;
+            let target = plain().next_back()?;
             let text = target.text.clone()?;
             // Without a folder of its own a copy has the name of its source.
             let name = text.trim_end_matches('/').rsplit(['/', ':']).next()?.trim_end_matches(".git").to_owned();
