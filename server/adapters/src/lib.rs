@@ -7,3 +7,4 @@ pub mod langservers;
 pub mod os;
 pub mod providers;
 pub mod store;
+pub mod web;

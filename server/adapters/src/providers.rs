@@ -5,7 +5,7 @@ mod chat_completions;
 mod discovery;
 mod exchange;
 mod failure;
-mod http;
+pub(crate) mod http;
 #[cfg(test)]
 mod loopback;
 mod messages;

@@ -13,8 +13,9 @@ use copydesk_adapters::os::grant_file::GrantFile;
 use copydesk_adapters::os::search::OsSearch;
 use copydesk_adapters::os::shell::OsShell;
 use copydesk_adapters::os::trust_file::TrustFile;
-use copydesk_adapters::providers::Providers;
+use copydesk_adapters::providers::{Http, Providers};
 use copydesk_adapters::store::sqlite::SqliteStore;
+use copydesk_adapters::web::Web;
 use copydesk_engine::engine::Engine;
 use copydesk_engine::ports::{Environment, Ports};
 
@@ -44,12 +45,14 @@ impl Adapters {
         let folders = environment.folders();
         let disk = Arc::new(OsDisk);
         let shell = Arc::new(OsShell::new(variables.clone(), supervisor()));
+        let http = Http::default();
         let ports = Ports {
             files: Arc::new(DiskFiles::new(disk.clone())),
             search: Arc::new(OsSearch),
             shell: shell.clone(),
             store: Arc::new(SqliteStore::new(folders.data.join("copydesk.db"))),
-            model: Arc::new(Providers::default()),
+            model: Arc::new(Providers::new(http.clone())),
+            http: Arc::new(Web::new(http)),
             environment,
             secrets: Arc::new(OsSecrets::new(variables.clone(), &folders.data)),
             trust: Arc::new(TrustFile::in_folder(&folders.data)),

@@ -13,11 +13,13 @@ mod remembered;
 mod rules;
 mod sandbox;
 mod shared;
+mod skills;
 mod substitute;
 mod survey;
 mod switches;
 mod trust;
 mod untrusted;
+mod web;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -34,8 +36,11 @@ use crate::message::ModelRef;
 use crate::permission::{Guards, Mode};
 use crate::ports::{LanguageServers, ModelSettings, ProviderSettings};
 use crate::run::TurnLimits;
+use crate::skills::SkillSettings;
+use crate::web::WebSettings;
 
 pub use load::{EditorSays, load, survey};
+pub(crate) use markdown::front_matter;
 pub use raw::config_schema;
 pub(crate) use remembered::remember;
 pub(crate) use shared::SharedConfigs;
@@ -74,6 +79,9 @@ pub struct Config {
     pub sandbox: SandboxSettings,
     /// In which sessions start. From the user's files; a project only makes it stricter.
     pub permission_mode: Mode,
+    /// From the user's files alone.
+    pub web: WebSettings,
+    pub skills: SkillSettings,
     /// Shown to the user when a session opens.
     pub problems: Vec<Problem>,
     /// What the project wants that needs the user's word, and whether he gave it.
@@ -141,6 +149,8 @@ impl Default for Config {
             language_servers: LanguageServers::default(),
             sandbox: SandboxSettings::default(),
             permission_mode: Mode::default(),
+            web: WebSettings::default(),
+            skills: SkillSettings::default(),
             problems: Vec::new(),
             trust: TrustReport::default(),
             key_variables: Vec::new(),

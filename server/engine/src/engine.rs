@@ -224,6 +224,7 @@ impl Engine {
                 spill: folders.data.join("tool-output"),
                 max_lines: defaults.max_output_lines,
                 max_bytes: defaults.max_output_bytes,
+                year: year(&self.ports.clock.today()),
             },
             project,
         }
@@ -310,6 +311,11 @@ pub(crate) struct Place {
     pub(crate) is_git: bool,
     /// The real path of the root of the work tree.
     pub(crate) project: AbsPath,
+}
+
+/// Of a date such as `Mon Nov 30 2026`.
+fn year(today: &str) -> String {
+    today.rsplit(' ').next().unwrap_or_default().to_owned()
 }
 
 /// The folder first, each once.

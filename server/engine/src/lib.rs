@@ -27,11 +27,13 @@ pub mod run;
 pub mod runner;
 pub mod search;
 pub mod session;
+pub mod skills;
 #[doc(hidden)]
 pub mod testing;
 pub mod tool;
 pub mod tools;
 pub mod view;
+pub mod web;
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]

@@ -6,6 +6,7 @@ mod editor;
 mod environment;
 mod files;
 mod grants;
+mod http;
 mod model;
 mod search;
 mod shell;
@@ -25,6 +26,7 @@ pub use editor::{
 pub use environment::{Clock, Environment, Folders, Ids, Secrets};
 pub use files::Files;
 pub use grants::{GrantStore, GrantStoreError};
+pub use http::{Http, HttpAnswer, HttpError, HttpLimits, HttpRequest, Reach, Readable};
 pub(crate) use model::is_local;
 pub use model::{
     AssistantBlock, Content, Model, ModelError, ModelErrorKind, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
@@ -55,6 +57,7 @@ pub struct Ports {
     pub secrets: Arc<dyn Secrets>,
     pub trust: Arc<dyn Trust>,
     pub grants: Arc<dyn GrantStore>,
+    pub http: Arc<dyn Http>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
 }

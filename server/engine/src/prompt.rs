@@ -6,6 +6,7 @@ mod instructions;
 mod nested;
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use copydesk_workspace::path::AbsPath;
 
@@ -13,6 +14,7 @@ use crate::agent::{self, Agent};
 use crate::message::Entry;
 use crate::ports::Ports;
 use crate::registry::Offered;
+use crate::skills::Skills;
 use crate::tool::Facts;
 
 pub use instructions::{InstructionFile, Instructions, read_instructions};
@@ -31,6 +33,7 @@ pub const LAST_STEP: &str = include_str!("prompt/last_step.md");
 pub struct Surroundings {
     environment: String,
     instructions: String,
+    skills: Arc<Skills>,
 }
 
 impl Surroundings {
@@ -40,12 +43,22 @@ impl Surroundings {
         for file in &instructions.files {
             let _ = write!(text, "\n\nInstructions from: {}\n{}", file.path, file.text.trim_end());
         }
-        Self { environment, instructions: text }
+        Self { environment, instructions: text, skills: Arc::default() }
+    }
+
+    pub fn with_skills(self, skills: Arc<Skills>) -> Self {
+        Self { skills, ..self }
+    }
+
+    /// Whether there are any that this agent may load.
+    pub fn has_skills(&self, agent: &Agent) -> bool {
+        self.skills.allowed(&agent.rules).next().is_some()
     }
 
     pub fn system(&self, agent: &Agent) -> String {
         let first = agent.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty()).unwrap_or(COPYDESK);
-        format!("{}\n\n{}{}", first.trim_end(), self.environment, self.instructions)
+        let skills = self.skills.told(&agent.rules).map(|text| format!("\n\n{text}")).unwrap_or_default();
+        format!("{}\n\n{}{}{skills}", first.trim_end(), self.environment, self.instructions)
     }
 }
 

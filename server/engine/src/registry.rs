@@ -44,6 +44,8 @@ pub struct Situation<'a> {
     pub model: &'a ModelRef,
     /// Whether anybody is there to be asked.
     pub has_user: bool,
+    /// Whether there are any that the agent may load.
+    pub has_skills: bool,
 }
 
 /// The tools of one request, sorted by name: what the calls of its reply are judged against, whatever is offered by then.

@@ -18,7 +18,7 @@ fn agent(rules: &[Rule], tools: &[(&str, bool)]) -> Agent {
 
 fn offered(registry: &Registry, agent: &Agent, model: &str, has_user: bool) -> Vec<String> {
     let model = ModelRef { provider: "p".to_owned(), model: model.to_owned() };
-    let offered = registry.offered(&Situation { agent, model: &model, has_user });
+    let offered = registry.offered(&Situation { agent, model: &model, has_user, has_skills: true });
     offered.names().map(str::to_owned).collect()
 }
 
@@ -93,7 +93,7 @@ fn switches_decide_over_the_table_and_rules_over_switches() {
     check(&[deny("off")], &[("off", true)], true, &["asks", "plain"]);
     let model = ModelRef { provider: "q".to_owned(), model: "m".to_owned() };
     let agent = agent(&[], &[]);
-    let here = nothing().offered(&Situation { agent: &agent, model: &model, has_user: false });
+    let here = nothing().offered(&Situation { agent: &agent, model: &model, has_user: false, has_skills: true });
     assert_eq!(here.names().collect::<Vec<_>>(), ["hosted", "plain"]);
 }
 

@@ -128,7 +128,8 @@ impl Run {
                 self.context.journal.fetch_images(named, &mut images).await;
             }
             let seen = if model.takes_images { Images::Seen(&images) } else { Images::Unseen };
-            let offered = if is_last { Offered::default() } else { self.offered(&agent, &model.sent_as) };
+            let offered =
+                if is_last { Offered::default() } else { self.offered(&surroundings, &agent, &model.sent_as) };
             let request = self.request(&surroundings, &agent, &model, *consumed, seen, &offered);
             let request = if is_last { with_last_word(request) } else { request };
             let reply = self.ask(&message, &request, &model, &mut spent).await?;
@@ -269,7 +270,13 @@ impl Run {
     async fn surroundings(&self) -> Surroundings {
         let Context { ports, facts, .. } = &*self.context;
         let instructions = prompt::read_instructions(ports, facts, &self.context.config()).await;
-        let surroundings = Surroundings::new(prompt::environment(ports, facts, self.context.is_git), &instructions);
+        let environment = prompt::environment(ports, facts, self.context.is_git);
+        let skills = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => self.context.skills(),
+            found = self.context.find_skills() => found,
+        };
+        let surroundings = Surroundings::new(environment, &instructions).with_skills(skills);
         self.context.instructions.in_system_prompt(&instructions);
         self.context.warn(instructions.problems).await;
         surroundings
@@ -310,9 +317,9 @@ impl Run {
         }
     }
 
-    fn offered(&self, agent: &Agent, model: &ModelRef) -> Offered {
+    fn offered(&self, surroundings: &Surroundings, agent: &Agent, model: &ModelRef) -> Offered {
         let has_user = self.context.client().can_ask();
-        self.context.registry.offered(&Situation { agent, model, has_user })
+        self.context.registry.offered(&Situation { agent, model, has_user, has_skills: surroundings.has_skills(agent) })
     }
 
     /// Whether the user has said something that no request held yet.

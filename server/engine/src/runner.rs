@@ -16,6 +16,7 @@ mod repeats;
 mod search;
 mod seen;
 mod stopped;
+mod way;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -36,6 +37,7 @@ use crate::permission::Mode;
 use crate::ports::{Connection, Ports, Preview};
 use crate::prompt::KnownInstructions;
 use crate::registry::{INVALID, Offered, Registry};
+use crate::skills::Skills;
 use crate::tool::{Agents, AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolError};
 
 use access::{Need, Resolved};
@@ -44,6 +46,7 @@ use decide::{Decided, can_be_granted, decide, grounds};
 use gate::{Gates, Ticket};
 use repeats::{Counted, Repetition};
 use stopped::Stopped;
+use way::Way;
 
 pub use grants::{Grants, HeldGrant, HeldScope};
 pub use repeats::Repeats;
@@ -84,6 +87,7 @@ pub struct RunnerDeps {
     /// Of the turn.
     pub repeats: Arc<Repeats>,
     pub instructions: Arc<KnownInstructions>,
+    pub skills: Arc<Skills>,
     pub todos: Arc<dyn Todos>,
     pub agents: Arc<dyn Agents>,
     /// Of the turn.
@@ -239,7 +243,10 @@ impl Runner {
         let mut ctx = self.context(&mut resolved, &view.call, Progress(sender.clone()));
 
         let mut consent: Option<Preview> = None;
-        for _ in 0..TRIES {
+        let mut way = Way::default();
+        let mut tries = 0;
+        while tries < TRIES {
+            tries += 1;
             let prepared = self.prepare(&running, &*decoded, &ctx).await;
             if prepared.is_err() {
                 self.may_go_on(counted, again.take(), view).await?;
@@ -278,6 +285,11 @@ impl Runner {
                 }
                 commit::Committed::Moved(reason) => {
                     tracing::debug!(call = %view.call, reason, "the base moved");
+                }
+                commit::Committed::Leads(access) => {
+                    resolved = way.next(self, resolved, access).await?;
+                    ctx = self.context(&mut resolved, &view.call, Progress(sender.clone()));
+                    (consent, again, tries) = (None, None, 0);
                 }
             }
         }

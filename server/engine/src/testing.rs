@@ -2,6 +2,7 @@
 
 mod client;
 mod grants;
+mod http;
 mod image;
 mod model;
 mod search;
@@ -14,6 +15,7 @@ mod world;
 
 pub use client::{FakeClient, PendingAsk, PendingInquiry, Recorded};
 pub use grants::MemoryGrants;
+pub use http::FakeHttp;
 pub use image::{png, png_bytes};
 pub use model::{FakeModel, ModelPlayer, Reply, ScriptedModel};
 pub use search::FakeSearch;

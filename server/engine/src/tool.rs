@@ -20,7 +20,9 @@ use crate::ports::{BoxFuture, Confinement, Diagnostics, Ids, Preview, Shell};
 use crate::prompt::FolderInstructions;
 use crate::runner::Seen;
 use crate::search::GrantedSearch;
+use crate::skills::GrantedSkill;
 use crate::view::View;
+use crate::web::{GrantedWeb, WebAddress};
 
 pub use erased::erase;
 pub use portable::portable;
@@ -111,6 +113,8 @@ pub struct Facts {
     pub spill: AbsPath,
     pub max_lines: usize,
     pub max_bytes: usize,
+    /// The present one, for what is searched.
+    pub year: String,
 }
 
 /// What a call would touch.
@@ -132,6 +136,15 @@ pub enum Access {
         pattern: String,
         roots: Vec<AbsPath>,
     },
+    /// An address of the web. Rules of `webfetch` are held against it.
+    Fetch(WebAddress),
+    /// A search service that the user has set up, which is told `query`: what rules of the tool's name are held against.
+    Service {
+        permission: &'static str,
+        query: String,
+    },
+    /// A skill by its name.
+    Skill(String),
     /// Nothing outside of the session; `permission` is the name that rules know it by.
     Session {
         permission: &'static str,
@@ -158,6 +171,10 @@ pub struct ToolContext {
     pub progress: Progress,
     /// Names session and call, for the change log.
     pub label: String,
+    /// The one of `Access::Skill`.
+    pub skill: GrantedSkill,
+    /// Of the address of `Access::Fetch`, or of the service of `Access::Service`.
+    pub web: GrantedWeb,
     /// Variables that children must not see.
     pub hidden_vars: Vec<String>,
     /// Variables that commands get besides the usual ones.
@@ -231,6 +248,10 @@ pub enum CommitError {
     /// The base moved since `prepare`: the runner prepares again, and asks again where the preview has changed.
     #[error("the text has changed in the meantime: {0}")]
     BaseMoved(String),
+    /// What was begun goes on with something that nobody has judged yet, as a redirect does: the runner judges and asks, then prepares again with that
+    /// granted in place of what was.
+    #[error("it goes on elsewhere: {0:?}")]
+    Leads(Access),
     #[error(transparent)]
     Tool(#[from] ToolError),
 }

@@ -4,6 +4,7 @@ mod apply_patch;
 mod bash;
 pub(crate) mod batch;
 mod change;
+mod codesearch;
 mod edit;
 mod glob;
 mod grep;
@@ -17,8 +18,12 @@ mod problems;
 mod question;
 mod read;
 mod searched;
+mod services;
+mod skill;
 mod todoread;
 mod todowrite;
+mod webfetch;
+mod websearch;
 mod write;
 
 use crate::registry::Listed;
@@ -37,8 +42,12 @@ pub(crate) fn builtin() -> Vec<Listed> {
         Listed::on(edit::Edit).only_if(|now| now.takes_edits()),
         Listed::on(multiedit::MultiEdit).only_if(|now| now.takes_edits()),
         Listed::on(write::Write).only_if(|now| now.takes_edits()),
+        Listed::on(webfetch::WebFetch),
         Listed::on(todowrite::TodoWrite),
         Listed::off(todoread::TodoRead),
+        Listed::off(websearch::WebSearch),
+        Listed::off(codesearch::CodeSearch),
+        Listed::on(skill::LoadSkill).only_if(|now| now.has_skills),
         Listed::on(apply_patch::ApplyPatch).only_if(|now| now.takes_patches()),
         Listed::on(plan_exit::PlanExit).only_if(|now| now.has_user),
         Listed::off(plan_enter::PlanEnter).only_if(|now| now.has_user),
@@ -52,6 +61,7 @@ fn described(text: &str, facts: &Facts) -> String {
         .replace("{folder}", &facts.folder.to_string())
         .replace("{temp}", &facts.temp.to_string())
         .replace("{platform}", facts.platform)
+        .replace("{year}", &facts.year)
         .replace("{max_lines}", &facts.max_lines.to_string())
         .replace("{max_bytes}", &facts.max_bytes.to_string())
 }

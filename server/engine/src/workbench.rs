@@ -30,9 +30,10 @@ use crate::ports::{
 use crate::prompt::KnownInstructions;
 use crate::registry::Registry;
 use crate::runner::{Call, CallOutcome, Grants, Runner, RunnerDeps, Seen};
+use crate::skills::Skills;
 use crate::testing::{
-    DiskFiles, FakeClient, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSearch, FakeSecrets, MemoryGrants,
-    MemoryStore, MemoryTrust,
+    DiskFiles, FakeClient, FakeClock, FakeEnvironment, FakeHttp, FakeIds, FakeModel, FakeSearch, FakeSecrets,
+    MemoryGrants, MemoryStore, MemoryTrust,
 };
 use crate::tool::{Agents, AnyTool, Facts, Todos, ToolError};
 use crate::view::View;
@@ -169,6 +170,8 @@ pub(crate) struct Bench {
     pub(crate) editor: Arc<BenchEditor>,
     pub(crate) client: Arc<FakeClient>,
     pub(crate) shell: Arc<BenchShell>,
+    pub(crate) http: Arc<FakeHttp>,
+    pub(crate) skills: Arc<Skills>,
     pub(crate) diagnostics: Arc<BenchDiagnostics>,
     pub(crate) todos: Arc<BenchTodos>,
     pub(crate) agents: Arc<BenchAgents>,
@@ -202,11 +205,14 @@ impl Bench {
             spill: path("/data/tool-output"),
             max_lines: 2000,
             max_bytes: 51_200,
+            year: "2026".to_owned(),
         };
         Self {
             files: DiskFiles::new(disk.clone()),
             shell: Arc::new(BenchShell { disk: disk.clone(), ..BenchShell::default() }),
             disk,
+            http: FakeHttp::new(),
+            skills: Arc::default(),
             overlay,
             editor,
             client: FakeClient::new(),
@@ -351,6 +357,7 @@ impl Bench {
                 secrets: Arc::new(FakeSecrets(BTreeMap::new())),
                 trust: MemoryTrust::new(),
                 grants: self.kept.clone(),
+                http: self.http.clone(),
                 clock: Arc::new(FakeClock::default()),
                 ids: self.ids.clone(),
             },
@@ -360,6 +367,7 @@ impl Bench {
             seen: self.seen.clone(),
             repeats: Arc::default(),
             instructions: self.instructions.clone(),
+            skills: self.skills.clone(),
             todos: self.todos.clone(),
             agents: self.agents.clone(),
             cancel: self.cancel.clone(),

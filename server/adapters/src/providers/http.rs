@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use reqwest::dns::Resolve;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -30,23 +31,34 @@ struct Shared {
     client: OnceLock<Client>,
     /// To this machine.
     local: OnceLock<Client>,
+    /// To addresses that its resolver lets through.
+    guarded: OnceLock<Client>,
     roots: OnceLock<Arc<NativeRoots>>,
 }
 
 impl Http {
     /// The client, ready for `url`. The error is a text for the user.
     pub(crate) async fn client(&self, url: &Url) -> Result<Client, String> {
+        let (made, proxies) = if is_loopback(url) {
+            (&self.shared.local, Proxies::None)
+        } else {
+            (&self.shared.client, Proxies::OfEnvironment)
+        };
+        self.made(url, made, proxies).await
+    }
+
+    /// One that connects to what `resolver` lets through, by no proxy. It does not ask the resolver for a host that is a number. The first resolver stays.
+    pub(crate) async fn guarded(&self, url: &Url, resolver: impl Resolve + 'static) -> Result<Client, String> {
+        self.made(url, &self.shared.guarded, Proxies::NoneResolvedBy(Arc::new(resolver))).await
+    }
+
+    async fn made(&self, url: &Url, made: &OnceLock<Client>, proxies: Proxies) -> Result<Client, String> {
         let roots = self.shared.roots.get_or_init(|| Arc::new(NativeRoots::new()));
         if url.scheme() == "https" && roots.verifier.get().is_none() {
             let roots = Arc::clone(roots);
             // A failure shows again, with its cause, in the handshake.
             let _ = tokio::task::spawn_blocking(move || roots.load().is_ok()).await;
         }
-        let (made, proxies) = if is_loopback(url) {
-            (&self.shared.local, Proxies::None)
-        } else {
-            (&self.shared.client, Proxies::OfEnvironment)
-        };
         if let Some(client) = made.get() {
             return Ok(client.clone());
         }
@@ -64,6 +76,7 @@ impl Http {
 enum Proxies {
     OfEnvironment,
     None,
+    NoneResolvedBy(Arc<dyn Resolve>),
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -83,6 +96,7 @@ fn build(roots: Arc<NativeRoots>, proxies: Proxies) -> Result<Client, String> {
     let builder = match proxies {
         Proxies::OfEnvironment => Client::builder(),
         Proxies::None => Client::builder().no_proxy(),
+        Proxies::NoneResolvedBy(resolver) => Client::builder().no_proxy().dns_resolver(resolver),
     };
     builder
         .tls_backend_preconfigured(tls)
@@ -183,7 +197,9 @@ impl Obstacle {
 }
 
 /// `source` of an IO error skips the error that it wraps.
-fn beneath<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a (dyn std::error::Error + 'static)> {
+pub(crate) fn beneath<'a>(
+    cause: &'a (dyn std::error::Error + 'static),
+) -> Option<&'a (dyn std::error::Error + 'static)> {
     match cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
         Some(wrapped) => Some(wrapped),
         None => cause.source(),

@@ -78,6 +78,7 @@ impl Doctor {
         findings.extend(CHECKERS.map(|(program, files)| checker(at, program, files)));
         findings.extend(plugins(at));
         findings.extend(folders(at));
+        findings.extend(searches(&survey.config));
         findings.push(certificates().await);
         findings.extend(proxies(at));
         let is_well = findings.iter().all(|finding| finding.status != Status::Error);
@@ -348,6 +349,18 @@ fn existing(check: &'static str, what: &str, path: &Path, privacy: Privacy) -> F
 
 fn is_foreign(found: &Metadata) -> bool {
     found.uid() != rustix::process::getuid().as_raw()
+}
+
+/// Where the agent that sessions start with may search.
+fn searches(config: &Config) -> Option<Finding> {
+    let agent = config.agents.get(&config.default_agent)?;
+    agent.tools.get("websearch").copied().filter(|is_on| *is_on)?;
+    let Some(service) = &config.web.search else {
+        return Some(warning("websearch", "switched on, but its service is not set up; see docs/configuration.md"));
+    };
+    let key = if service.key.is_some() { "with a key" } else { "without a key" };
+    let name = service.kind.name();
+    Some(ok("websearch", format!("{name} at {}, {key}; not asked here", service.address.origin())))
 }
 
 async fn certificates() -> Finding {

@@ -11,13 +11,15 @@ use super::providers::providers;
 use super::raw::{ModelName, RawAgent, RawConfig, RawLogLevel, RawMode};
 use super::rules::{Author, rules};
 use super::sandbox::sandbox;
+use super::skills::{self, skills};
 use super::switches::ToolVariables;
 use super::trust::TrustReport;
+use super::web::{KEY_VARIABLES, web};
 use super::{Config, Problem};
 use crate::agent::{self, Agent, AgentMode};
 use crate::message::ModelRef;
 use crate::permission::{Guards, Mode, Rule, spill_rule};
-use crate::ports::{Capability, Secrets};
+use crate::ports::{Capability, Ports};
 use crate::run::TurnLimits;
 use crate::tool::Facts;
 
@@ -37,25 +39,29 @@ pub(super) fn assemble(
     mut trees: Trees,
     trust: TrustReport,
     facts: &Facts,
-    home: &AbsPath,
+    ports: &Ports,
     guarded: &[Rule],
-    secrets: &dyn Secrets,
     mut problems: Vec<Problem>,
 ) -> Config {
     let user: RawConfig = decode(&mut trees.user, &mut problems);
     let project: RawConfig = decode(&mut trees.project, &mut problems);
     let all: RawConfig = decode(&mut trees.all, &mut problems);
 
+    let (environment, secrets) = (ports.environment.as_ref(), ports.secrets.as_ref());
+    let home = &environment.folders().home;
     let found = providers(&all, &trees.all, &user, &project, secrets, &mut problems);
+    let web = web(&user, &trees.user, environment, secrets, &mut problems);
+    let skills = skills(&user, &project, &trees.user, facts, environment, &mut problems);
     let guards: Guards = (&user.guards).into();
     let author = if trust.is_trusted(Capability::Permissions) { Author::TrustedProject } else { Author::Project };
     let starters = Starters { user: &user, author };
-    let agents = agents(&all, &starters, (&guards, guarded), &trees, facts, home, &mut problems);
+    let bounds = Bounds { guards: &guards, guarded, skills: &skills::rules(&skills), searches: web.is_chosen };
+    let agents = agents(&all, &starters, &bounds, &trees, facts, home, &mut problems);
     let mut config = Config {
         agents,
         providers: found.providers,
         models: found.models,
-        key_variables: found.key_variables,
+        key_variables: key_variables(found.key_variables),
         instructions: all.instructions,
         permission_mode: permission_mode(&user, &project, &trees.project, &mut problems),
         log_level: user.log_level.map(log_level),
@@ -64,6 +70,8 @@ pub(super) fn assemble(
         continue_on_reject: all.experimental.continue_loop_on_deny.unwrap_or(false),
         language_servers: all.lsp.into(),
         sandbox: sandbox(&user.sandbox, &project.sandbox, facts, home),
+        web,
+        skills,
         ..Config::default()
     };
     if let Some(lines) = all.tool_output.max_lines {
@@ -98,10 +106,26 @@ pub(super) fn assemble(
     config
 }
 
+/// Rules that no configuration writes.
+struct Bounds<'a> {
+    guards: &'a Guards,
+    guarded: &'a [Rule],
+    skills: &'a [Rule],
+    /// Whether the user has chosen a search service.
+    searches: bool,
+}
+
+/// Those of search services too: a command that the model runs sees none.
+fn key_variables(of_providers: Vec<String>) -> Vec<String> {
+    let more = KEY_VARIABLES.iter().map(|&name| name.to_owned()).filter(|name| !of_providers.contains(name));
+    let more: Vec<String> = more.collect();
+    [of_providers, more].concat()
+}
+
 fn agents(
     all: &RawConfig,
     starters: &Starters<'_>,
-    (guards, guarded): (&Guards, &[Rule]),
+    bounds: &Bounds<'_>,
     trees: &Trees,
     facts: &Facts,
     home: &AbsPath,
@@ -112,14 +136,18 @@ fn agents(
         let mut agent = built_in.get(name).cloned().unwrap_or_else(|| Agent::new(name, Some(facts)));
         configure(&mut agent, raw);
         let own = ["agent", name];
+        agent.rules.extend_from_slice(bounds.skills);
         agent.rules.extend(rules(Some(&trees.user), Author::User, home));
         agent.rules.extend(rules(Some(&trees.project), starters.author, home));
         agent.rules.extend(rules(trees.user.at(&own), Author::User, home));
         agent.rules.extend(rules(trees.project.at(&own), starters.author, home));
         agent.rules.extend(spill_rule(facts, &agent.rules));
-        agent.rules.extend_from_slice(guarded);
-        agent.rules.retain(|rule| guards.keep(rule));
+        agent.rules.extend_from_slice(bounds.guarded);
+        agent.rules.retain(|rule| bounds.guards.keep(rule));
         agent.tools = trees.tools.over(all, name);
+        if bounds.searches {
+            agent.tools.entry("websearch".to_owned()).or_insert(true);
+        }
         agent
     };
     let unconfigured = RawAgent::default();

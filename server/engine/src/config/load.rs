@@ -69,7 +69,6 @@ async fn read(ports: &Ports, facts: &Facts, editor: EditorSays) -> Survey {
         own: Vec::new(),
         problems: Vec::new(),
     };
-    let home = ports.environment.folders().home;
     let before = reader.user_files(facts).await;
     let mut places = std::mem::take(&mut reader.places);
     let after = reader.user_variables(facts).await;
@@ -94,7 +93,7 @@ async fn read(ports: &Ports, facts: &Facts, editor: EditorSays) -> Survey {
     let tools = ToolVariables::read(|name| reader.variable(name));
     let trees = Trees { user, project: merged(project.iter()), all, tools };
     let guarded = own_configuration(std::mem::take(&mut reader.own));
-    let mut config = assemble(trees, trust, facts, &home, &guarded, ports.secrets.as_ref(), reader.problems);
+    let mut config = assemble(trees, trust, facts, ports, &guarded, reader.problems);
     if config.model.is_none() {
         config.remembered = remembered(reader.files, reader.environment).await;
     }
@@ -469,7 +468,7 @@ fn keys(tree: &Node, key: &str) -> Vec<String> {
 }
 
 /// The folders from the root of the version-controlled tree down to the session's.
-fn levels(facts: &Facts) -> Vec<AbsPath> {
+pub(super) fn levels(facts: &Facts) -> Vec<AbsPath> {
     if !facts.folder.starts_with(&facts.worktree) {
         return vec![facts.folder.clone()];
     }

@@ -12,8 +12,8 @@ use crate::cost::{Prices, Rates};
 use crate::permission::{Guards, Mode, Verdict, decide, is_hidden};
 use crate::ports::{LanguageServer, LanguageServers, WireProtocol};
 use crate::testing::{
-    DiskFiles, FakeClock, FakeEnvironment, FakeIds, FakeModel, FakeSearch, FakeSecrets, FakeShell, MemoryGrants,
-    MemoryStore, MemoryTrust,
+    DiskFiles, FakeClock, FakeEnvironment, FakeHttp, FakeIds, FakeModel, FakeSearch, FakeSecrets, FakeShell,
+    MemoryGrants, MemoryStore, MemoryTrust,
 };
 
 const GLOBAL: &str = "/home/user/.config/copydesk/copydesk.jsonc";
@@ -34,6 +34,7 @@ fn facts() -> Facts {
         spill: path("/home/user/.local/share/copydesk/tool-output"),
         max_lines: 2000,
         max_bytes: 51_200,
+        year: "2026".to_owned(),
     }
 }
 
@@ -64,6 +65,7 @@ fn load_edited<const N: usize>(
         model: FakeModel::new().0,
         environment: FakeEnvironment::new(vars),
         grants: MemoryGrants::new(),
+        http: FakeHttp::new(),
         secrets: Arc::new(FakeSecrets(keys.map(|(id, key)| (id.to_owned(), key.to_owned())).into())),
         trust: MemoryTrust::new(),
         clock: Arc::new(FakeClock::default()),
@@ -1102,4 +1104,50 @@ fn a_permission_of_a_variable_is_merged_on_top_and_keys_keep_their_place() {
     check_verdict(&config, "build", "mymcp_write", "x", Verdict::Deny);
     let rules = &config.agents["build"].rules;
     assert!(is_hidden("mymcp_write", rules) && !is_hidden("mymcp_search", rules) && !is_hidden("bash", rules));
+}
+
+#[test]
+fn the_services_of_the_web_are_the_users_alone() {
+    let config = load_files(&[
+        (GLOBAL, r#"{"web": {"private_hosts": ["wiki.corp", "a b"]}, "websearch": {"url": "http://localhost:8888"}}"#),
+        (
+            PROJECT,
+            r#"{"web": {"private_hosts": ["*.evil"]}, "websearch": {"provider": "exa", "url": "https://evil.example"}}"#,
+        ),
+    ]);
+    let hosts: Vec<String> = config.web.private_hosts.iter().map(ToString::to_string).collect();
+    assert_eq!(hosts, ["wiki.corp"]);
+    let search = config.web.search.as_ref().unwrap();
+    assert_eq!(
+        (search.kind, search.address.to_string().as_str()),
+        (crate::web::SearchKind::Searxng, "http://localhost:8888/")
+    );
+    assert_eq!(config.agents["build"].tools.get("websearch"), Some(&true));
+    let told: Vec<String> = config.problems.iter().map(ToString::to_string).collect();
+    assert!(told.iter().any(|text| text.contains("web.private_hosts: expected hosts such as")), "{told:?}");
+    assert!(told.iter().any(|text| text.starts_with(PROJECT) && text.contains(": web: left out")), "{told:?}");
+    assert!(told.iter().any(|text| text.starts_with(PROJECT) && text.contains(": websearch: left out")), "{told:?}");
+    assert!(config.key_variables.contains(&"EXA_API_KEY".to_owned()));
+}
+
+#[test]
+fn searches_are_off_until_they_are_switched_on() {
+    let check = |files: &[(&str, &str)], vars: [(&str, &str); 1], is_on: Option<bool>, address: &str| {
+        let config = load_with(files, vars);
+        assert_eq!(config.agents["build"].tools.get("websearch").copied(), is_on, "{vars:?}");
+        let found = config.web.search.map(|search| search.address.to_string()).unwrap_or_default();
+        assert_eq!(found, address, "{vars:?}");
+    };
+    let (exa, parallel) = ("https://mcp.exa.ai/mcp", "https://search.parallel.ai/mcp");
+    check(&[], [("NONE", "1")], None, exa);
+    check(&[], [("OPENCODE_ENABLE_EXA", "1")], Some(true), exa);
+    check(&[], [("COPYDESK_ENABLE_PARALLEL", "true")], Some(true), parallel);
+    check(&[], [("OPENCODE_EXPERIMENTAL_PARALLEL", "1")], Some(true), parallel);
+    let own = [(GLOBAL, r#"{"websearch": {"provider": "exa", "url": "http://127.0.0.1:9/mcp"}}"#)];
+    check(&own, [("NONE", "1")], Some(true), "http://127.0.0.1:9/mcp");
+    check(&own, [("COPYDESK_WEBSEARCH_PROVIDER", "parallel")], Some(true), parallel);
+    check(&own, [("COPYDESK_TOOLS", "-websearch")], Some(false), "http://127.0.0.1:9/mcp");
+    let lost = load_files(&[(GLOBAL, r#"{"websearch": {"provider": "searxng"}}"#)]);
+    assert_eq!(lost.web.search, None);
+    assert!(lost.problems[0].to_string().contains("`searxng` needs the `url`"), "{:?}", lost.problems);
 }

@@ -95,6 +95,26 @@ pub(super) fn agent_tree(file: &AgentFile, text: &str) -> Result<(Node, String),
     Ok((tree, body.trim().to_owned()))
 }
 
+/// Any Markdown file.
+pub(crate) struct FrontMatter<'a> {
+    /// The texts at the top level of its head.
+    pub(crate) texts: Vec<(String, String)>,
+    pub(crate) body: &'a str,
+}
+
+/// The error is a text for the user.
+pub(crate) fn front_matter<'a>(path: &AbsPath, text: &'a str) -> Result<FrontMatter<'a>, String> {
+    let source = Arc::new(Source::File(path.clone()));
+    let (head, body) = split(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let settings = yaml::parse(head, &source, 2).or_else(|error| {
+        let quoted = yaml::parse(&quote_colons(head), &source, 2);
+        quoted.map_err(|_| error.to_string())
+    })?;
+    let entries = settings.as_ref().map(Node::entries).unwrap_or_default();
+    let texts = entries.iter().filter_map(|(key, node)| Some((key.clone(), node.as_text()?.to_owned())));
+    Ok(FrontMatter { texts: texts.collect(), body })
+}
+
 /// Head and body; the head is what stands between a first line `---` and the next.
 fn split(text: &str) -> (&str, &str) {
     let line_end = |text: &str| text.find('\n').map_or(text.len(), |index| index + 1);

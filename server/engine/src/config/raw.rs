@@ -6,6 +6,8 @@ mod guards;
 mod limits;
 mod lsp;
 mod sandbox;
+mod skills;
+mod web;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,6 +25,8 @@ use self::guards::RawGuards;
 use self::limits::RawLimits;
 use self::lsp::RawLsp;
 pub(super) use self::sandbox::RawSandbox;
+pub(super) use self::skills::{RawSkills, is_address};
+pub(super) use self::web::{RawSearchProvider, RawWeb, RawWebSearch};
 
 /// The JSON Schema of a configuration file.
 pub fn config_schema() -> Value {
@@ -78,11 +82,15 @@ pub(super) struct RawConfig {
     pub(super) lsp: RawLsp,
     /// What commands are held to, where the system has a sandbox. Taken from your own files; a project only makes it stricter.
     pub(super) sandbox: RawSandbox,
+    /// Further skills; those of the usual folders are found without it.
+    pub(super) skills: RawSkills,
     pub(super) tool_output: RawToolOutput,
     pub(super) attachment: RawAttachment,
     /// How much is written to the log; `warn` if not set. Only your own files count.
     #[serde(rename = "logLevel")]
     pub(super) log_level: Option<RawLogLevel>,
+    pub(super) web: RawWeb,
+    pub(super) websearch: RawWebSearch,
     pub(super) experimental: RawExperimental,
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::Problem;
 use super::node::{Node, Place, Value};
+use super::raw::is_address;
 use super::substitute::has_placeholder;
 use super::survey::is_secret;
 use crate::agent::{BUILD, PLAN};
@@ -52,7 +53,25 @@ pub(super) fn claims_outside(tree: &Node, fills: bool) -> Vec<Claim> {
             }
         }
     }
+    for (path, item) in skill_paths(tree) {
+        if item.as_text().is_some_and(|text| leads_outside(text) && !(fills && has_placeholder(text))) {
+            claims.add(Capability::Outside, "skills".to_owned(), item, Some(path));
+        }
+    }
     claims.found
+}
+
+/// The folders that `skills` names, in both of its forms. Addresses are not asked about: `tidy` takes them out.
+fn skill_paths(tree: &Node) -> Vec<(Vec<Step>, &Node)> {
+    let Some(skills) = tree.get("skills") else { return Vec::new() };
+    let key = |names: &[&str]| names.iter().map(|name| Step::Key((*name).to_owned())).collect::<Vec<_>>();
+    let (prefix, list) = match skills.get("paths") {
+        Some(paths) => (key(&["skills", "paths"]), paths),
+        None => (key(&["skills"]), skills),
+    };
+    let Value::List(items) = &list.value else { return Vec::new() };
+    let paths = items.iter().enumerate().filter(|(_, item)| !item.as_text().is_some_and(is_address));
+    paths.map(|(index, item)| ([&prefix[..], &[Step::Index(index)]].concat(), item)).collect()
 }
 
 /// All others, of a tree that is checked, normalised and `tidied`. `agents` are those that exist without the project.
@@ -157,10 +176,24 @@ fn only_tunes(option: &str) -> bool {
 pub(super) fn tidy(tree: &mut Node, problems: &mut Vec<Problem>) {
     drop_nulls(tree);
     let mut say = |node: &Node, key: &str| {
-        let text =
-            "left out, since this is a project's configuration, and only your own lifts guards and widens the sandbox";
+        let text = "left out, since this is a project's configuration, and only your own lifts guards, widens the sandbox and reaches for the web";
         problems.push(node.place.problem(key.to_owned(), text));
     };
+    for key in ["web", "websearch"] {
+        if let Some(node) = tree.take(key) {
+            say(&node, key);
+        }
+    }
+    if let Some(skills) = tree.get_mut("skills") {
+        if let Some(urls) = skills.take("urls") {
+            say(&urls, "skills.urls");
+        }
+        if let Value::List(items) = &mut skills.value {
+            let is_url = |item: &Node| item.as_text().is_some_and(is_address);
+            items.iter().filter(|item| is_url(item)).for_each(|item| say(item, "skills"));
+            items.retain(|item| !is_url(item));
+        }
+    }
     if let Some(guards) = tree.take("guards") {
         say(&guards, "guards");
     }

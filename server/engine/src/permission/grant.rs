@@ -33,7 +33,7 @@ pub enum Cover {
     Exact(String),
     /// A command with whatever arguments follow: `git log` and `git log -p`, not `git logx`.
     Prefix(String),
-    /// All values below a folder, which is written without a slash at its end.
+    /// All values below a folder or an origin of addresses, which is written without a slash at its end.
     Under(String),
     All,
 }
@@ -101,7 +101,9 @@ impl Cover {
         match (text, text.strip_suffix(" *"), text.strip_suffix("/*")) {
             ("*", ..) => Self::All,
             (_, Some(command), _) if permission == "bash" && !command.trim().is_empty() => Self::Prefix(owned(command)),
-            (_, _, Some(folder)) if permission == "external_directory" => Self::Under(owned(folder)),
+            (_, _, Some(folder)) if matches!(permission, "external_directory" | "webfetch") => {
+                Self::Under(owned(folder))
+            }
             _ => Self::Exact(owned(text)),
         }
     }

@@ -105,6 +105,7 @@ impl Run {
             seen: Arc::clone(&context.seen),
             repeats: Arc::clone(&self.repeats),
             instructions: Arc::clone(&context.instructions),
+            skills: context.skills(),
             todos: Arc::new(todos),
             agents: Arc::new(SessionAgents(Arc::clone(context))),
             cancel,

@@ -12,11 +12,16 @@ use crate::confinement::is_in_force;
 use crate::escape::escaped_line;
 use crate::permission::{Agents, Cover, Grant, Mode, Rule, is_sensitive, path_pattern};
 use crate::search::GrantedRoot;
+use crate::skills::SKILL;
 use crate::tool::{Access, Facts};
 use crate::view::{Granted, Scope};
+use crate::web::{WebAddress, WebGrant};
 
 /// The permission of commands outside of the sandbox.
 pub(super) const UNCONFINED: &str = "bash_unconfined";
+
+/// The permission of addresses, whichever tool fetches them.
+const WEBFETCH: &str = "webfetch";
 
 /// One permission that a call needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +71,10 @@ pub(super) enum Subject {
     Refused,
     /// A command that would run outside of the sandbox.
     Unconfined,
+    /// Of an address: its origin.
+    Fetch {
+        origin: String,
+    },
     /// With whatever pattern.
     Search,
     Session,
@@ -83,6 +92,9 @@ pub(super) struct Resolved {
     pub(super) is_command: bool,
     /// Of a command.
     pub(super) reach: Reach,
+    pub(super) web: WebGrant,
+    /// By name.
+    pub(super) skill: Option<String>,
 }
 
 impl Need {
@@ -95,6 +107,7 @@ impl Need {
         let own = |cover| vec![grant(&self.permission, cover)];
         match &self.subject {
             Subject::Folder(folder) => own(Cover::Under(folder.clone())),
+            Subject::Fetch { origin } => own(Cover::Under(origin.clone())),
             Subject::Search => own(Cover::All),
             Subject::Command(simple) if simple.prefix.is_some() => {
                 simple.prefix.iter().map(|prefix| grant(&self.permission, Cover::Prefix(prefix.clone()))).collect()
@@ -126,6 +139,8 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
         searched: Vec::new(),
         is_command: false,
         reach: Reach::default(),
+        web: WebGrant::Nothing,
+        skill: None,
     };
     let mut granted = Vec::new();
     for access in access {
@@ -172,6 +187,18 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
                     resolved.searched.push(granted_root(deps, &places, root.clone(), real.clone(), kind));
                     resolved.paths.push((root, real));
                 }
+            }
+            Access::Fetch(address) => {
+                resolved.needs.push(fetch(&address));
+                resolved.web = WebGrant::Address(address);
+            }
+            Access::Service { permission, query } => {
+                resolved.needs.push(search(permission, query));
+                resolved.web = WebGrant::Service(permission);
+            }
+            Access::Skill(name) => {
+                resolved.needs.push(skill(&name));
+                resolved.skill = Some(name);
             }
             Access::Session { permission } => resolved.needs.push(of_session(permission)),
         }
@@ -225,6 +252,20 @@ fn outside_of_sandbox(text: String, needs: &[Need]) -> Need {
     }
 }
 
+fn fetch(address: &WebAddress) -> Need {
+    let (value, decoded, origin) = (address.to_string(), address.decoded(), address.origin());
+    let shown = escaped_line(&value);
+    Need {
+        permission: WEBFETCH.to_owned(),
+        aliases: if decoded == value { Vec::new() } else { vec![decoded] },
+        values: vec![value],
+        what: format!("fetch {shown}"),
+        always: Some(format!("every address at {origin}")),
+        subject: Subject::Fetch { origin },
+        part: None,
+    }
+}
+
 fn search(permission: &str, pattern: String) -> Need {
     Need {
         permission: permission.to_owned(),
@@ -233,6 +274,19 @@ fn search(permission: &str, pattern: String) -> Need {
         aliases: Vec::new(),
         subject: Subject::Search,
         always: Some(format!("every {permission}")),
+        part: None,
+    }
+}
+
+fn skill(name: &str) -> Need {
+    let shown = escaped_line(name);
+    Need {
+        permission: SKILL.to_owned(),
+        values: vec![name.to_owned()],
+        aliases: Vec::new(),
+        subject: Subject::Session,
+        what: format!("load the skill {shown}"),
+        always: Some(format!("the skill {shown}")),
         part: None,
     }
 }

@@ -11,7 +11,7 @@ use super::{Allowed, Runner, Running, Stopped, preview};
 use crate::event::{ToolCallState, ToolCallView};
 use crate::message::{FileDiff, SeenFile};
 use crate::output::{self, Limits};
-use crate::tool::{CommitError, Gate, ToolContext, ToolError, ToolOutput};
+use crate::tool::{Access, CommitError, Gate, ToolContext, ToolError, ToolOutput};
 
 /// What a tool has to end its work after a cancel; commands are gone within 2 s (R2.4).
 const WIND_DOWN: Duration = Duration::from_secs(3);
@@ -21,6 +21,7 @@ const SHOWING: Duration = Duration::from_millis(100);
 pub(super) enum Committed {
     Done(Done),
     Moved(String),
+    Leads(Access),
 }
 
 /// A result that fits into the limits.
@@ -59,6 +60,7 @@ impl Runner {
             Ok(output) => Ok(Committed::Done(self.fitted(output).await)),
             Err(CommitError::BaseMoved(reason)) => Ok(Committed::Moved(reason)),
             Err(CommitError::Tool(ToolError::Rejected(text))) => Err(self.rejected(&text)),
+            Err(CommitError::Leads(access)) => Ok(Committed::Leads(access)),
             Err(CommitError::Tool(error)) => Err(Stopped::of(error, may_quote)),
         }
     }

@@ -14,9 +14,10 @@ use crate::prompt::FolderInstructions;
 use crate::search::GrantedSearch;
 use crate::tool::{Progress, ToolContext, User};
 use crate::view::{Scope, View};
+use crate::web::GrantedWeb;
 
 impl Runner {
-    /// Takes scope and roots out of what was resolved.
+    /// Takes scope, roots and address out of what was resolved.
     pub(super) fn context(&self, resolved: &mut Resolved, call: &CallId, progress: Progress) -> ToolContext {
         let scope = mem::replace(&mut resolved.scope, Scope::Paths(Vec::new()));
         let roots = mem::take(&mut resolved.searched);
@@ -55,6 +56,13 @@ impl Runner {
             cancel: self.deps.cancel.clone(),
             progress,
             label: format!("{} {call}", self.deps.session),
+            skill: self.deps.skills.granted(resolved.skill.take(), &self.deps),
+            web: GrantedWeb {
+                port: Arc::clone(&ports.http),
+                settings: self.deps.config.web.clone(),
+                granted: mem::take(&mut resolved.web),
+                session: self.deps.session.to_string(),
+            },
             hidden_vars: self.deps.config.key_variables.clone(),
             passed_vars: self.deps.config.sandbox.environment.clone(),
             confinement: self.confinement(&resolved.reach),

@@ -73,6 +73,11 @@ pub(super) fn can_be_granted(deps: &RunnerDeps, need: &Need) -> bool {
     decide_with(deps, need, &granted) == Decided::Allowed
 }
 
+/// The rule that speaks of it, grants left aside.
+pub(super) fn rule_of(deps: &RunnerDeps, need: &Need) -> Option<Rule> {
+    by_rules(deps, need, &|_, _| Vec::new()).rule
+}
+
 fn decide_with(deps: &RunnerDeps, need: &Need, granted: &Granted<'_>) -> Decided {
     if need.subject == Subject::Refused {
         return Decided::Denied(need.what.clone());
@@ -122,7 +127,9 @@ fn by_rules(deps: &RunnerDeps, need: &Need, granted: &Granted<'_>) -> Decision {
         }
         // Whoever allows every command says so in `reservation`.
         Subject::Together | Subject::Refused => Decision { verdict: Verdict::Allow, rule: None },
-        Subject::Folder(_) | Subject::Unconfined | Subject::Search | Subject::Session => with_aliases(rules, &|_| true),
+        Subject::Folder(_) | Subject::Unconfined | Subject::Fetch { .. } | Subject::Search | Subject::Session => {
+            with_aliases(rules, &|_| true)
+        }
         Subject::Anywhere { .. } => permission::at_worst(&need.permission, rules),
         Subject::Unclear { guards } => unclear(deps, need, guards, granted),
     }
@@ -239,6 +246,7 @@ fn reservation(deps: &RunnerDeps, need: &Need, decision: &Decision) -> Option<St
             let text = format!("that is asked unless a rule of yours for {UNCONFINED} allows it");
             return (!is_named || !is_allowed).then_some(text);
         }
+        Subject::Fetch { .. } => (false, "addresses are asked unless a rule of yours allows them"),
         Subject::Unclear { .. } => {
             (false, "what is not understood is asked unless a rule of yours allows every command")
         }

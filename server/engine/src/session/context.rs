@@ -17,6 +17,7 @@ use crate::ports::{Client, Connection, Diagnostics, DiagnosticsScope, Ports, San
 use crate::prompt::KnownInstructions;
 use crate::registry::Registry;
 use crate::runner::{Grants, Seen};
+use crate::skills::{self, FetchedSkills, Skills};
 use crate::tool::Facts;
 
 pub(crate) struct Context {
@@ -33,6 +34,10 @@ pub(crate) struct Context {
     pub(crate) grants: Arc<Grants>,
     pub(crate) seen: Arc<Seen>,
     pub(crate) instructions: Arc<KnownInstructions>,
+    /// As the present run has found them.
+    skills: Mutex<Arc<Skills>>,
+    /// What is wrong with the fetched ones; fetched once.
+    fetched_skills: tokio::sync::OnceCell<FetchedSkills>,
     chosen: Mutex<Chosen>,
     /// Models of this machine that were found, besides those of the configuration.
     offered: Mutex<Vec<ModelRef>>,
@@ -131,6 +136,8 @@ impl Context {
             grants: Arc::new(grants),
             seen,
             instructions,
+            skills: Mutex::default(),
+            fetched_skills: tokio::sync::OnceCell::new(),
             chosen: Mutex::new(chosen),
             offered: Mutex::default(),
             problems,
@@ -160,6 +167,20 @@ impl Context {
         let problems = config.problems.iter().map(ToString::to_string).collect();
         *lock(&self.loaded) = Loaded::new(self.configs.share(config), &self.connection, &self.facts);
         self.warn(problems).await;
+    }
+
+    pub(crate) fn skills(&self) -> Arc<Skills> {
+        Arc::clone(&lock(&self.skills))
+    }
+
+    /// Looks for the skills anew; those of other machines are fetched once in the life of a session.
+    pub(crate) async fn find_skills(&self) -> Arc<Skills> {
+        let config = self.config();
+        let fetched = self.fetched_skills.get_or_init(|| skills::fetch(&self.ports, &config.skills)).await;
+        let found = Arc::new(Skills::find(&self.ports, &self.facts, &config.skills, fetched).await);
+        *lock(&self.skills) = Arc::clone(&found);
+        self.warn(found.problems().to_vec()).await;
+        found
     }
 
     pub(crate) async fn emit(&self, event: SessionEvent) {

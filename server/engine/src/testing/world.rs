@@ -7,8 +7,8 @@ use copydesk_workspace::disk::MemoryDisk;
 use copydesk_workspace::path::AbsPath;
 
 use super::{
-    Boundaries, DiskFiles, FakeClient, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeIds, FakeSearch,
-    FakeSecrets, FakeShell, MemoryGrants, MemoryStore, MemoryTrust, lock,
+    Boundaries, DiskFiles, FakeClient, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeHttp, FakeIds,
+    FakeSearch, FakeSecrets, FakeShell, MemoryGrants, MemoryStore, MemoryTrust, lock,
 };
 use crate::agent::{self, Agent, AgentMode};
 use crate::config::{Config, ConfiguredModel};
@@ -31,6 +31,7 @@ pub struct World {
     pub grants: Arc<MemoryGrants>,
     pub client: Arc<FakeClient>,
     pub shell: Arc<FakeShell>,
+    pub http: Arc<FakeHttp>,
     pub editor: Arc<FakeEditor>,
     pub trust: Arc<MemoryTrust>,
     pub boundaries: Boundaries,
@@ -63,6 +64,7 @@ impl World {
         let editor = Arc::<FakeEditor>::default();
         let trust = MemoryTrust::new();
         let grants = MemoryGrants::new();
+        let http = FakeHttp::new();
         let ports = Ports {
             files: files.clone(),
             search: Arc::new(FakeSearch::new(disk.clone())),
@@ -73,6 +75,7 @@ impl World {
             secrets: Arc::<FakeSecrets>::default(),
             trust: trust.clone(),
             grants: grants.clone(),
+            http: http.clone(),
             clock: Arc::<FakeClock>::default(),
             ids: Arc::new(ids),
         };
@@ -89,6 +92,7 @@ impl World {
             grants,
             client,
             shell,
+            http,
             editor,
             trust,
             boundaries,

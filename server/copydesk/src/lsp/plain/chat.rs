@@ -154,7 +154,7 @@ impl Chat {
             match self.view.apply(vec![edit], "Copydesk", &CancellationToken::new()).await {
                 Ok(_) => return true,
                 Err(CommitError::BaseMoved(_)) => {}
-                Err(CommitError::Tool(error)) => {
+                Err(error @ (CommitError::Tool(_) | CommitError::Leads(_))) => {
                     tracing::debug!(%error, "the chat document was not written");
                     return false;
                 }

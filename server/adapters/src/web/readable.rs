@@ -1,0 +1,154 @@
+//! Pages as Markdown or as plain text. A page may be hostile: elements nested a million deep, or repairs that make each tag a thousand elements. So a tree is
+//! made only within bounds, on a thread of its own with a stack that is enough for them; beyond them the page's text is taken, which needs no tree.
+
+mod text;
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use copydesk_engine::ports::Readable;
+use htmd::element_handler::Handlers;
+use htmd::options::{BrStyle, BulletListMarker, HrStyle, Options};
+use htmd::{Element, HtmlToMarkdown};
+use html5ever::tendril::{StrTendril, TendrilSink};
+use html5ever::{ParseOpts, parse_document};
+use markup5ever_rcdom::{Node, NodeData, RcDom};
+use tokio::sync::oneshot;
+
+use text::text_of;
+
+/// Real pages stay far below.
+const MAX_DEPTH: usize = 400;
+const MAX_NODES: usize = 500_000;
+/// For the tree; the rest is bounded by its size.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// For the whole.
+const LIMIT: Duration = Duration::from_secs(15);
+/// Bytes that are parsed between two looks at the tree.
+const PIECE: usize = 8 * 1024;
+/// What a level takes of the stack was measured as 3 KiB without optimisation.
+const STACK: usize = 16 << 20;
+
+/// What nobody reads.
+const SKIPPED: [&str; 12] =
+    ["script", "style", "meta", "link", "noscript", "template", "iframe", "object", "embed", "svg", "canvas", "head"];
+
+pub(super) async fn readable(page: String, form: Readable) -> String {
+    let page: Arc<str> = page.into();
+    if form == Readable::Markdown
+        && let Some(markdown) = on_own_thread(Arc::clone(&page)).await
+    {
+        return markdown;
+    }
+    let taken = Arc::clone(&page);
+    let text = tokio::task::spawn_blocking(move || text_of(&taken)).await;
+    text.unwrap_or_else(|_| page.to_string())
+}
+
+/// `None` where the page is out of bounds or the thread failed.
+async fn on_own_thread(page: Arc<str>) -> Option<String> {
+    let (send, receive) = oneshot::channel();
+    let work = move || {
+        // Nobody waits any more where the call was cancelled.
+        let _ = send.send(markdown(&page));
+    };
+    let started = thread::Builder::new().name("readable".to_owned()).stack_size(STACK).spawn(work);
+    started.ok()?;
+    tokio::time::timeout(LIMIT, receive).await.ok()?.ok()?
+}
+
+fn markdown(page: &str) -> Option<String> {
+    let dom = tree(page)?;
+    let options = Options {
+        hr_style: HrStyle::Dashes,
+        br_style: BrStyle::TwoSpaces,
+        bullet_list_marker: BulletListMarker::Dash,
+        ul_bullet_spacing: 1,
+        ol_number_spacing: 1,
+        ..Options::default()
+    };
+    let converter =
+        HtmlToMarkdown::builder().options(options).skip_tags(SKIPPED.to_vec()).add_handler(vec!["img"], image).build();
+    let body = converter.tree_to_markdown(&dom.document);
+    Some(match title(&dom) {
+        Some(title) if !body.contains(&title) => format!("{title}\n\n{body}"),
+        _ => body,
+    })
+}
+
+/// An image that is written out in its address says nothing to a reader of text.
+fn image(handlers: &dyn Handlers, element: Element<'_>) -> Option<htmd::element_handler::HandlerResult> {
+    let attribute = |name: &str| element.attrs.iter().find(|attribute| &*attribute.name.local == name);
+    let is_inline = attribute("src").is_some_and(|src| src.value.trim_start().starts_with("data:"));
+    if is_inline {
+        return attribute("alt").map(|alt| alt.value.to_string().into());
+    }
+    handlers.fallback(element)
+}
+
+fn tree(page: &str) -> Option<RcDom> {
+    let until = Instant::now() + PATIENCE;
+    let mut parser = parse_document(RcDom::default(), ParseOpts::default());
+    let mut rest = page;
+    while !rest.is_empty() {
+        let mut end = PIECE.min(rest.len());
+        while !rest.is_char_boundary(end) {
+            end += 1;
+        }
+        let (piece, behind) = rest.split_at(end);
+        parser.process(StrTendril::from(piece));
+        rest = behind;
+        if Instant::now() > until || !is_bounded(&parser.tokenizer.sink.sink.document) {
+            return None;
+        }
+    }
+    let dom = parser.finish();
+    is_bounded(&dom.document).then_some(dom)
+}
+
+fn is_bounded(root: &Rc<Node>) -> bool {
+    let mut nodes = 0;
+    let mut waiting = vec![(Rc::clone(root), 0)];
+    while let Some((node, depth)) = waiting.pop() {
+        nodes += 1;
+        if depth > MAX_DEPTH || nodes > MAX_NODES {
+            return false;
+        }
+        waiting.extend(node.children.borrow().iter().map(|child| (Rc::clone(child), depth + 1)));
+        if let NodeData::Element { template_contents, .. } = &node.data {
+            waiting.extend(template_contents.borrow().iter().map(|child| (Rc::clone(child), depth + 1)));
+        }
+    }
+    true
+}
+
+/// Of the first `title`, its text.
+fn title(dom: &RcDom) -> Option<String> {
+    let mut waiting = vec![Rc::clone(&dom.document)];
+    while let Some(node) = waiting.pop() {
+        match &node.data {
+            NodeData::Element { name, .. } if &*name.local == "body" => {}
+            NodeData::Element { name, .. } if &*name.local == "title" => {
+                let text: String = node
+                    .children
+                    .borrow()
+                    .iter()
+                    .filter_map(|child| match &child.data {
+                        NodeData::Text { contents } => Some(contents.borrow().to_string()),
+                        _ => None,
+                    })
+                    .collect();
+                let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                return (!line.is_empty()).then_some(line);
+            }
+            _ => waiting.extend(node.children.borrow().iter().rev().cloned()),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+#[path = "readable_tests.rs"]
+mod tests;

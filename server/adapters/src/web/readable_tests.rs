@@ -1,0 +1,78 @@
+use std::time::Duration;
+
+use super::*;
+
+async fn check(page: &str, form: Readable, expected: &str) {
+    assert_eq!(readable(page.to_owned(), form).await, expected);
+}
+
+#[tokio::test]
+async fn pages_become_markdown() {
+    let page = r#"<!doctype html><html><head><title>A  page</title><style>p { color: red }</style></head><body>
+        <h1>Head</h1><script>alert("x")</script>
+        <p>Some <b>bold</b> and <em>slanted</em> words,<br>a <a href="/docs?a=1">link</a>.</p>
+        <ul><li>one</li><li>two</li></ul><ol><li>first</li></ol><hr>
+        <pre><code class="language-rust">fn main() {}
+</code></pre><noscript>Turn it on</noscript><img alt="dot" src="data:image/png;base64,AAAA"><img alt="pic" src="/p.png">
+        <table><tr><th>k</th><th>v</th></tr><tr><td>a</td><td>1</td></tr></table></body></html>"#;
+    insta::assert_snapshot!(readable(page.to_owned(), Readable::Markdown).await, @r"
+    A page
+
+    # Head
+
+    Some **bold** and *slanted* words,  
+    a [link](/docs?a=1).
+
+    - one
+    - two
+
+    1. first
+
+    - - -
+
+    ```rust
+    fn main() {}
+    ```
+
+    dot![pic](/p.png)
+
+    | k | v |
+    | - | - |
+    | a | 1 |
+    ");
+}
+
+#[tokio::test]
+async fn pages_become_text() {
+    let page = "<title>T</title><h1>Head</h1><script>no</script><p>Some <b>bold</b>&nbsp;&amp; <i>sl</i>anted.<p>Next<br>line<table><tr><td>a<td>1</table><pre>x\n  y</pre><style>no</style><noscript>no</noscript>end";
+    check(page, Readable::Text, "T\nHead\nSome bold & slanted.\nNext\nline\na 1\nx\n  y\nend").await;
+    check("just words", Readable::Text, "just words").await;
+    check("<script>never ends", Readable::Text, "").await;
+    check("", Readable::Markdown, "").await;
+}
+
+/// Each made to cost more than its size: deep elements, hidden deep ones, elements that are repeated by repair, and unfinished markup.
+#[tokio::test]
+async fn r19_2_hostile_pages_cost_neither_the_daemon_nor_much_time() {
+    let formatting: String = (0..20_000).map(|id| format!("<b id={id}><p>")).collect();
+    let pages = [
+        "<div>".repeat(200_000),
+        "<table><tr><td>".repeat(60_000),
+        format!("<table>{}", "<div>".repeat(200_000)),
+        "<ul><li>".repeat(100_000),
+        "<svg><a/>".repeat(100_000),
+        "<template>".repeat(100_000),
+        "<blockquote>".repeat(380),
+        "<table><tr><td>".repeat(120),
+        formatting,
+        "<".repeat(1_000_000),
+        "<a href='".repeat(100_000),
+        "&".repeat(500_000),
+    ];
+    let made = futures::future::join_all(pages.map(|page| readable(format!("{page}words</b>"), Readable::Markdown)));
+    assert!(tokio::time::timeout(Duration::from_secs(120), made).await.is_ok());
+    let deep = format!("{}words that stay", "<div>".repeat(200_000));
+    assert!(markdown(&deep).is_none(), "out of bounds");
+    check(&deep, Readable::Markdown, "words that stay").await;
+    assert!(markdown(&"<div>".repeat(300)).is_some(), "within bounds");
+}
