@@ -109,6 +109,36 @@ export interface GrantsResult {
   problem?: string | null;
 }
 
+/** Daemon to client: send this request to a language server of the editor's that looks at the document and knows the method. */
+export interface LanguageParams {
+  /** An open document, with the version that the request is about. */
+  document: DocumentVersion;
+  /** LSP's, such as `textDocument/definition` or `callHierarchy/incomingCalls`. */
+  method: string;
+  /** As the method has them. `position` and `range` are in the negotiated encoding: the client converts them to the server's. */
+  params: unknown;
+  /** The server that gave what `params` hold of an earlier answer. */
+  server?: string | null;
+  /** How long the client may wait for the server, in milliseconds. */
+  waitMs: number;
+}
+
+/** What the server answered. */
+export interface LanguageResult {
+  state: LanguageState;
+  /** The server's name, for the model and for `server` of the next request. */
+  server?: string | null;
+  /** Of the positions in `result`: `utf-8`, `utf-16` or `utf-32`; absent means `utf-16`. */
+  positionEncoding?: string | null;
+  /** The server's result as it came; of one that failed its message. */
+  result?: unknown;
+  /** Of the open documents that a `WorkspaceEdit` in `result` names. */
+  versions?: DocumentVersion[];
+}
+
+/** How the request went. */
+export type LanguageState = "ready" | "not_ready" | "failed" | "unavailable";
+
 /** `_meta.copydesk` of the params of `session/load` and `session/resume`. */
 export interface LoadMeta {
   /** Take the session from the daemon that has it open, which can no longer write to it. */
@@ -169,6 +199,8 @@ export type WorkspaceTrust = "trusted" | "untrusted";
 export interface DaemonRequests {
   /** The problems of these documents at or after these versions, from the editor's own language servers. */
   "_copydesk/diagnostics": { params: DiagnosticsParams; result: DiagnosticsResult };
+  /** A request to one of the editor's own language servers: definitions, references, hover, symbols, call hierarchy, rename, code actions. */
+  "_copydesk/language": { params: LanguageParams; result: LanguageResult };
   /** Save these open documents, before a command that reads them from the disk. */
   "_copydesk/save": { params: SaveParams; result: SaveResult };
   /** These files changed on the disk: read clean buffers again, leave unsaved text alone. */

@@ -177,7 +177,12 @@ local SERVER = [[
         id = id + 1
         if method == 'initialize' then
           done(nil, { capabilities = { textDocumentSync = { openClose = true, change = 1 },
+            definitionProvider = options.language, renameProvider = options.language,
             diagnosticProvider = options.pull and { interFileDependencies = false, workspaceDiagnostics = false } or nil } })
+        elseif method == 'textDocument/definition' then
+          done(nil, { uri = params.textDocument.uri, range = { start = params.position, ['end'] = params.position } })
+        elseif method == 'textDocument/rename' then
+          done(nil, { changes = { [params.textDocument.uri] = {} } })
         elseif method == 'textDocument/diagnostic' then
           done(nil, { kind = 'full', items = find(text) })
         else
@@ -288,6 +293,32 @@ function tests.a_server_without_versions_speaks_of_the_text_that_it_was_sent()
     diagnostics(child, version(child))
     child:lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, -1, false, { 'good' })")
     contains(diagnostics(child, version(child)), 'diagnostics = {}, state = "ready"', 'the new text')
+  end)
+end
+
+function tests.a_language_request_goes_to_the_server_in_its_columns_and_names_versions()
+  with_server({ language = true }, function(child)
+    ---@param method string
+    ---@param of? integer
+    ---@param extra? table
+    local function language(method, of, extra)
+      local document = { uri = uri(child, 'a.txt') }
+      local params = { textDocument = document, position = { line = 0, character = 3 } }
+      return ask(child, '_copydesk/language', {
+        document = { uri = document.uri, version = of or version(child) },
+        method = method,
+        params = vim.tbl_extend('force', params, extra or {}),
+        waitMs = 20000,
+      })
+    end
+    local answer = language('textDocument/definition')
+    contains(answer, 'start = { character = 2, line = 0 }', 'the columns of the server')
+    contains(answer, 'positionEncoding = "utf-16"', 'which the answer names')
+    contains(answer, 'state = "ready"', 'the state')
+    answer = language('textDocument/rename', nil, { newName = 'x' })
+    contains(answer, ('a.txt", version = %d }'):format(version(child)), 'the version of what is renamed')
+    contains(language('textDocument/hover'), 'state = "unavailable"', 'what no server knows')
+    contains(language('textDocument/definition', version(child) - 1), 'state = "not_ready"', 'another text')
   end)
 end
 

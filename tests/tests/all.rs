@@ -18,6 +18,8 @@ mod demo;
 mod editing;
 #[path = "all/first_run.rs"]
 mod first_run;
+#[path = "all/formatting.rs"]
+mod formatting;
 #[path = "all/language_servers.rs"]
 mod language_servers;
 #[path = "all/llmock.rs"]

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_engine::ports::{BoxFuture, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget};
+use copydesk_engine::ports::{
+    BoxFuture, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget, LanguageAnswer, LanguageError,
+    LanguageQuestion,
+};
 use tokio::time::Instant;
 
 pub struct FirstAvailable(pub Vec<Arc<dyn Diagnostics>>);
@@ -21,6 +24,28 @@ impl Diagnostics for FirstAvailable {
             }
             DiagnosticsReport::Unavailable
         })
+    }
+
+    fn answer(
+        &self,
+        question: LanguageQuestion,
+        wait: Duration,
+    ) -> BoxFuture<'_, Result<LanguageAnswer, LanguageError>> {
+        Box::pin(async move {
+            let deadline = Instant::now() + wait;
+            for diagnostics in &self.0 {
+                let left = deadline.saturating_duration_since(Instant::now());
+                match diagnostics.answer(question.clone(), left).await {
+                    Err(LanguageError::Unavailable) => {}
+                    answer => return answer,
+                }
+            }
+            Err(LanguageError::Unavailable)
+        })
+    }
+
+    fn troubles(&self) -> Vec<String> {
+        self.0.iter().flat_map(|diagnostics| diagnostics.troubles()).collect()
     }
 
     fn for_session(&self, scope: &DiagnosticsScope) -> Option<Arc<dyn Diagnostics>> {

@@ -3,9 +3,12 @@
 mod client;
 pub mod diagnostic;
 mod known;
+pub mod language;
 mod pool;
 mod process;
 mod server;
 mod servers;
+mod table;
 
 pub use pool::LanguageServerPool;
+pub use servers::{Standing, standings};

@@ -31,10 +31,11 @@ use copydesk_workspace::path::AbsPath;
 use crate::agent::{self, Agent};
 use crate::confinement::SandboxSettings;
 use crate::cost::Prices;
+use crate::format::Formatters;
 use crate::image::MAX_BASE64_BYTES;
 use crate::message::ModelRef;
-use crate::permission::{Guards, Mode};
-use crate::ports::{LanguageServers, ModelSettings, ProviderSettings};
+use crate::permission::{Guard, Guards, Mode};
+use crate::ports::{Capability, LanguageServers, ModelSettings, ProviderSettings, WorkspaceTrust};
 use crate::run::TurnLimits;
 use crate::skills::SkillSettings;
 use crate::web::WebSettings;
@@ -75,6 +76,8 @@ pub struct Config {
     pub limits: TurnLimits,
     /// From the user's files, and from those of a project that is trusted to run programs.
     pub language_servers: LanguageServers,
+    /// As `language_servers`.
+    pub formatters: Formatters,
     /// From the user's files; a project only makes it stricter.
     pub sandbox: SandboxSettings,
     /// In which sessions start. From the user's files; a project only makes it stricter.
@@ -147,6 +150,7 @@ impl Default for Config {
             guards: Guards::default(),
             limits: TurnLimits::default(),
             language_servers: LanguageServers::default(),
+            formatters: Formatters::default(),
             sandbox: SandboxSettings::default(),
             permission_mode: Mode::default(),
             web: WebSettings::default(),
@@ -159,6 +163,16 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Whether programs of the project may run: the user has said so here, or where it stands the editor's word for it.
+    pub fn trusts_programs(&self, editor: WorkspaceTrust) -> bool {
+        let wanted = self.trust.of(Capability::Programs).map(|wanted| wanted.standing);
+        match (editor, wanted) {
+            (WorkspaceTrust::Untrusted, _) | (_, Some(Standing::Refused | Standing::Withheld)) => false,
+            (_, Some(Standing::Trusted)) | (WorkspaceTrust::Trusted, None) => true,
+            (WorkspaceTrust::Trusted | WorkspaceTrust::Unknown, _) => !self.guards.is_on(Guard::Trust),
+        }
+    }
+
     /// Model servers that usually run on this machine, at an address of this machine. Nobody has asked whether they run.
     pub fn local_servers(&self) -> Vec<Arc<ProviderSettings>> {
         let local = |id: &str| known::KNOWN_PROVIDERS.iter().any(|known| known.id == id && known.is_local());

@@ -10,6 +10,7 @@ pub mod cost;
 pub mod engine;
 pub mod escape;
 pub mod event;
+pub mod format;
 pub mod history;
 pub mod ids;
 pub mod image;

@@ -7,6 +7,7 @@ mod environment;
 mod files;
 mod grants;
 mod http;
+mod language;
 mod model;
 mod search;
 mod shell;
@@ -27,6 +28,10 @@ pub use environment::{Clock, Environment, Folders, Ids, Secrets};
 pub use files::Files;
 pub use grants::{GrantStore, GrantStoreError};
 pub use http::{Http, HttpAnswer, HttpError, HttpLimits, HttpRequest, Reach, Readable};
+pub use language::{
+    LanguageAbout, LanguageAction, LanguageAnswer, LanguageCall, LanguageChange, LanguageError, LanguageFound,
+    LanguagePlace, LanguageQuestion, LanguageSymbol,
+};
 pub(crate) use model::is_local;
 pub use model::{
     AssistantBlock, Content, Model, ModelError, ModelErrorKind, ModelEvent, ModelMessage, ModelRequest, ModelSettings,

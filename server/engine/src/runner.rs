@@ -30,6 +30,7 @@ use crate::agent::Agent;
 use crate::config::Config;
 use crate::confinement::is_in_force;
 use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
+use crate::format::Learned;
 use crate::ids::{CallId, SessionId};
 use crate::message::{ToolResult, ToolStatus, TurnEnd};
 use crate::output;
@@ -88,6 +89,7 @@ pub struct RunnerDeps {
     pub repeats: Arc<Repeats>,
     pub instructions: Arc<KnownInstructions>,
     pub skills: Arc<Skills>,
+    pub(crate) formatters: Arc<Learned>,
     pub todos: Arc<dyn Todos>,
     pub agents: Arc<dyn Agents>,
     /// Of the turn.
@@ -239,8 +241,21 @@ impl Runner {
             }
         };
         let (decoded, mut resolved) = judged?;
-        let may_quote = resolved.quoting.iter().all(|need| decide(&self.deps, need) == Decided::Allowed);
+        let may_quote = |of: &Resolved| of.quoting.iter().all(|need| decide(&self.deps, need) == Decided::Allowed);
         let mut ctx = self.context(&mut resolved, &view.call, Progress(sender.clone()));
+        if tool.reaches() {
+            self.until_stopped(running.ticket.turn()).await?;
+            let more = self.until_stopped(tool.reach(&*decoded, &ctx)).await?;
+            let more = more.map_err(|error| Stopped::of(error, may_quote(&resolved)))?;
+            if !more.is_empty() {
+                let access = [tool.access(&*decoded, &self.deps.facts)?, more].concat();
+                let all = access::resolve(&self.deps, access).await;
+                resolved = all.map_err(|error| Stopped::failed(error.to_string()))?;
+                self.refuse_denied(&resolved.needs)?;
+                ctx = self.context(&mut resolved, &view.call, Progress(sender.clone()));
+            }
+        }
+        let may_quote = may_quote(&resolved);
 
         let mut consent: Option<Preview> = None;
         let mut way = Way::default();

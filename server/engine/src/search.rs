@@ -4,15 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_workspace::disk::FileKind;
-use copydesk_workspace::path::AbsPath;
+use copydesk_workspace::encoding;
+use copydesk_workspace::path::{AbsPath, DocKey};
 use ropey::Rope;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::overlay::Overlay;
 use crate::ports::{
-    BoxFuture, FileGlob, Found, LineHit, LinePattern, MayOpen, Search, SearchError, SearchLimits, SearchTree, Skipped,
+    BoxFuture, FileGlob, Files, Found, LineHit, LinePattern, MayOpen, Search, SearchError, SearchLimits, SearchTree,
+    Skipped,
 };
+use crate::view::LARGEST_TEXT;
 
 /// A model waits for the answer, and so does the user.
 pub const MOST_TIME: Duration = Duration::from_secs(20);
@@ -63,6 +66,29 @@ impl GrantedSearch {
             self.port.lines(tree, pattern.clone(), self.cancel.clone())
         };
         self.each(results, search, |root, hit| LineHit { path: root.renamed(&hit.path), ..hit }).await
+    }
+
+    /// Of a file that the model may be given unasked, as the editor has it; `None` of any other.
+    pub(crate) async fn text_of(&self, path: &AbsPath, files: &dyn Files) -> Option<Rope> {
+        let real = files.real_path(path.clone()).await.ok()?;
+        let may_read = |root: &GrantedRoot| real.starts_with(&root.real) && (root.may_read)(real.as_path());
+        if !self.roots.iter().any(may_read) {
+            return None;
+        }
+        if let Some(document) = self.overlay.get(&DocKey::from_real_path(real.clone())) {
+            return Some(document.text);
+        }
+        files.stat(real.clone()).await.ok().filter(|stat| stat.len <= LARGEST_TEXT)?;
+        let bytes = files.read_real(real).await.ok()?;
+        encoding::decode(&bytes).ok().map(|(text, _)| Rope::from(text))
+    }
+
+    /// Whether it may be told that the file is there.
+    pub(crate) async fn may_name(&self, path: &AbsPath, files: &dyn Files) -> bool {
+        let Ok(real) = files.real_path(path.clone()).await else { return false };
+        let mut within = self.roots.iter().filter(|root| real.starts_with(&root.real)).peekable();
+        // What lies outside of the workspace is a library's.
+        within.peek().is_none() || within.any(|root| (root.may_list)(real.as_path()))
     }
 
     async fn each<'a, T>(

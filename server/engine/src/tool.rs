@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::format::Formatting;
 use crate::message::{FileDiff, SeenFile, Todo};
 use crate::ports::{BoxFuture, Confinement, Diagnostics, Ids, Preview, Shell};
 use crate::prompt::FolderInstructions;
@@ -37,6 +38,8 @@ pub trait Tool: Send + Sync + 'static {
     const NAME: &'static str;
     const KIND: ToolKind;
     const GATE: Gate;
+    /// Whether only a look tells all that it would touch: then `reach` is asked, in the order of the calls.
+    const REACHES: bool = false;
 
     /// For the model; the text stands beside the tool (`edit.txt`), the values of this run are filled in.
     fn description(&self, facts: &Facts) -> String;
@@ -52,6 +55,15 @@ pub trait Tool: Send + Sync + 'static {
 
     /// What it would touch. Paths are resolved through links by the runner.
     fn access(&self, input: &Self::Input, facts: &Facts) -> Result<Vec<Access>, ToolError>;
+
+    /// What it would touch beside `access`, as far as only a look tells: judged like the rest, before `prepare`.
+    fn reach(
+        &self,
+        _input: &Self::Input,
+        _ctx: &ToolContext,
+    ) -> impl Future<Output = Result<Vec<Access>, ToolError>> + Send {
+        async { Ok(Vec::new()) }
+    }
 
     /// Reads only.
     fn prepare(
@@ -159,6 +171,7 @@ pub struct ToolContext {
     pub search: GrantedSearch,
     pub shell: Arc<dyn Shell>,
     pub diagnostics: Arc<dyn Diagnostics>,
+    pub formatting: Formatting,
     pub todos: Arc<dyn Todos>,
     /// To be asked what only he can say.
     pub user: User,
@@ -270,6 +283,16 @@ pub trait AnyTool: Send + Sync {
     /// Decodes against the schema; the error tells the model which argument is wrong and what is expected.
     fn decode(&self, input: Value) -> Result<Box<dyn Any + Send + Sync>, ToolError>;
     fn access(&self, input: &(dyn Any + Send + Sync), facts: &Facts) -> Result<Vec<Access>, ToolError>;
+    fn reaches(&self) -> bool {
+        false
+    }
+    fn reach<'a>(
+        &'a self,
+        _input: &'a (dyn Any + Send + Sync),
+        _ctx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Vec<Access>, ToolError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
     fn prepare<'a>(
         &'a self,
         input: &'a (dyn Any + Send + Sync),

@@ -10,6 +10,7 @@ mod glob;
 mod grep;
 mod invalid;
 mod lines;
+mod lsp;
 mod multiedit;
 mod path;
 mod plan_enter;
@@ -48,6 +49,7 @@ pub(crate) fn builtin() -> Vec<Listed> {
         Listed::off(websearch::WebSearch),
         Listed::off(codesearch::CodeSearch),
         Listed::on(skill::LoadSkill).only_if(|now| now.has_skills),
+        Listed::off(lsp::Lsp),
         Listed::on(apply_patch::ApplyPatch).only_if(|now| now.takes_patches()),
         Listed::on(plan_exit::PlanExit).only_if(|now| now.has_user),
         Listed::off(plan_enter::PlanEnter).only_if(|now| now.has_user),

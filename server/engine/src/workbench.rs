@@ -19,13 +19,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, AgentMode};
 use crate::config::Config;
+use crate::format::{Formatters, Learned};
 use crate::ids::{CallId, SessionId};
 use crate::message::{Todo, ToolStatus};
 use crate::overlay::Overlay;
 use crate::permission::{Mode, Origin, Rule, Verdict, agent_rules, base_rules};
 use crate::ports::{
-    BoxFuture, CapturedOutput, CommandEnd, Connection, Diagnostics, DiagnosticsReport, DiagnosticsTarget, Files, Ports,
-    SandboxSupport, Shell, ShellCommand, ShellError, ShellOutcome,
+    BoxFuture, CapturedOutput, CommandEnd, Connection, Diagnostics, DiagnosticsReport, DiagnosticsTarget, Files,
+    LanguageAnswer, LanguageError, LanguageQuestion, Ports, SandboxSupport, Shell, ShellCommand, ShellError,
+    ShellOutcome,
 };
 use crate::prompt::KnownInstructions;
 use crate::registry::Registry;
@@ -46,12 +48,16 @@ pub(crate) fn path(text: &str) -> AbsPath {
 
 type Job = Box<dyn FnOnce(&MemoryDisk) -> ShellOutcome + Send>;
 
+/// The text for the command and the text that goes in; a failure by its code and words.
+type Format = Box<dyn Fn(&str, &str) -> Result<String, (i32, &'static str)> + Send>;
+
 /// Runs what the test puts in, in order; without that it prints the command.
 #[derive(Default)]
 pub(crate) struct BenchShell {
     disk: Arc<MemoryDisk>,
     jobs: Mutex<VecDeque<Job>>,
     commands: Mutex<Vec<ShellCommand>>,
+    format: Mutex<Option<Format>>,
     is_sandboxed: AtomicBool,
 }
 
@@ -63,6 +69,28 @@ impl BenchShell {
 
     pub(crate) fn will(&self, job: impl FnOnce(&MemoryDisk) -> ShellOutcome + Send + 'static) {
         lock(&self.jobs).push_back(Box::new(job));
+    }
+
+    /// Commands of formatters are not run, but this.
+    pub(crate) fn formats(&self, format: impl Fn(&str, &str) -> Result<String, (i32, &'static str)> + Send + 'static) {
+        *lock(&self.format) = Some(Box::new(format));
+    }
+
+    /// Where it is one: the first `<'` and the last `>'` stand before the names of the files.
+    fn formatted(&self, command: &str) -> Option<ShellOutcome> {
+        let format = lock(&self.format);
+        let format = format.as_ref()?;
+        let named = |rest: &str| rest.split('\'').next().map(path);
+        let input = named(command.split(" <'").nth(1)?)?;
+        let output = named(command.rsplit(" >'").next()?)?;
+        let input = String::from_utf8(self.disk.read(&input).ok()?).unwrap();
+        match format(command, &input) {
+            Ok(text) => {
+                self.disk.put(&output, text);
+                Some(printed(""))
+            }
+            Err((code, words)) => Some(ShellOutcome { end: CommandEnd::Exited(code), ..printed(words) }),
+        }
     }
 
     pub(crate) fn commands(&self) -> Vec<ShellCommand> {
@@ -85,7 +113,11 @@ impl Shell for BenchShell {
         Box::pin(async move {
             let text = format!("{}\n", command.command);
             let hangs = command.command == "hang";
+            let formatted = self.formatted(&command.command);
             lock(&self.commands).push(command);
+            if let Some(formatted) = formatted {
+                return Ok(formatted);
+            }
             let _ = output.try_send(text.clone());
             let job = lock(&self.jobs).pop_front();
             if hangs {
@@ -109,6 +141,8 @@ impl Shell for BenchShell {
 pub(crate) struct BenchDiagnostics {
     reports: Mutex<VecDeque<(Duration, DiagnosticsReport)>>,
     asked: Mutex<Vec<(DiagnosticsTarget, Duration)>>,
+    answers: Mutex<VecDeque<Result<LanguageAnswer, LanguageError>>>,
+    questions: Mutex<Vec<LanguageQuestion>>,
 }
 
 impl BenchDiagnostics {
@@ -118,6 +152,15 @@ impl BenchDiagnostics {
 
     pub(crate) fn asked(&self) -> Vec<(DiagnosticsTarget, Duration)> {
         lock(&self.asked).clone()
+    }
+
+    /// The answers to questions about code, in order; then nobody knows.
+    pub(crate) fn knows(&self, answer: Result<LanguageAnswer, LanguageError>) {
+        lock(&self.answers).push_back(answer);
+    }
+
+    pub(crate) fn questions(&self) -> Vec<LanguageQuestion> {
+        lock(&self.questions).clone()
     }
 }
 
@@ -130,6 +173,16 @@ impl Diagnostics for BenchDiagnostics {
             tokio::time::sleep(after).await;
             report
         })
+    }
+
+    fn answer(
+        &self,
+        question: LanguageQuestion,
+        _wait: Duration,
+    ) -> BoxFuture<'_, Result<LanguageAnswer, LanguageError>> {
+        lock(&self.questions).push(question);
+        let next = lock(&self.answers).pop_front();
+        Box::pin(async move { next.unwrap_or(Err(LanguageError::Unavailable)) })
     }
 }
 
@@ -180,6 +233,7 @@ pub(crate) struct Bench {
     ids: Arc<FakeIds>,
     pub(crate) seen: Arc<Seen>,
     pub(crate) instructions: Arc<KnownInstructions>,
+    formatters: Arc<Learned>,
     pub(crate) cancel: CancellationToken,
     pub(crate) facts: Facts,
     pub(crate) config: Config,
@@ -189,6 +243,12 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
+    /// As configured.
+    pub(crate) fn formatting(mut self, formatters: Formatters) -> Self {
+        self.config.formatters = formatters;
+        self
+    }
+
     pub(crate) fn new() -> Self {
         let disk = Arc::new(MemoryDisk::new());
         let kept = MemoryGrants::new();
@@ -224,6 +284,7 @@ impl Bench {
             ids: Arc::default(),
             seen: Arc::default(),
             instructions: Arc::default(),
+            formatters: Arc::default(),
             cancel: CancellationToken::new(),
             facts,
             config: Config { key_variables: vec!["OPENAI_API_KEY".to_owned()], ..Config::default() },
@@ -368,6 +429,7 @@ impl Bench {
             repeats: Arc::default(),
             instructions: self.instructions.clone(),
             skills: self.skills.clone(),
+            formatters: self.formatters.clone(),
             todos: self.todos.clone(),
             agents: self.agents.clone(),
             cancel: self.cancel.clone(),

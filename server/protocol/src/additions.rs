@@ -108,6 +108,55 @@ pub enum DiagnosticsState {
     Unavailable,
 }
 
+/// Daemon to client: send this request to a language server of the editor's that looks at the document and knows the method.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LanguageParams {
+    /// An open document, with the version that the request is about.
+    pub document: DocumentVersion,
+    /// LSP's, such as `textDocument/definition` or `callHierarchy/incomingCalls`.
+    pub method: String,
+    /// As the method has them. `position` and `range` are in the negotiated encoding: the client converts them to the server's.
+    pub params: serde_json::Value,
+    /// The server that gave what `params` hold of an earlier answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// How long the client may wait for the server, in milliseconds.
+    pub wait_ms: u64,
+}
+
+/// What the server answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LanguageResult {
+    pub state: LanguageState,
+    /// The server's name, for the model and for `server` of the next request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Of the positions in `result`: `utf-8`, `utf-16` or `utf-32`; absent means `utf-16`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position_encoding: Option<String>,
+    /// The server's result as it came; of one that failed its message.
+    #[serde(default)]
+    pub result: serde_json::Value,
+    /// Of the open documents that a `WorkspaceEdit` in `result` names.
+    #[serde(default)]
+    pub versions: Vec<DocumentVersion>,
+}
+
+/// How the request went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LanguageState {
+    Ready,
+    /// The document has another version by now, or the server did not answer in time.
+    NotReady,
+    /// The server refused.
+    Failed,
+    /// No server of the editor looks at this document and knows the method.
+    Unavailable,
+}
+
 /// Daemon to client: save these documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -6,10 +6,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::additions::{
     DiagnosticsParams, DiagnosticsResult, FilesChangedParams, FilesChangedResult, GrantsParams, GrantsResult,
-    SaveParams, SaveResult, TrustChangedParams,
+    LanguageParams, LanguageResult, SaveParams, SaveResult, TrustChangedParams,
 };
 
 pub const DIAGNOSTICS: &str = "_copydesk/diagnostics";
+pub const LANGUAGE: &str = "_copydesk/language";
 pub const SAVE: &str = "_copydesk/save";
 pub const FILES_CHANGED: &str = "_copydesk/files_changed";
 pub const TRUST_CHANGED: &str = "_copydesk/trust_changed";
@@ -23,6 +24,14 @@ pub const METHODS: &[Method] = &[
         gate: Gate::Diagnostics,
         stability: Stability::Stable,
         doc: "The problems of these documents at or after these versions, from the editor's own language servers.",
+    },
+    Method {
+        name: LANGUAGE,
+        from: Side::Daemon,
+        kind: Kind::Request { params: ours::<LanguageParams>(), result: ours::<LanguageResult>() },
+        gate: Gate::Language,
+        stability: Stability::Stable,
+        doc: "A request to one of the editor's own language servers: definitions, references, hover, symbols, call hierarchy, rename, code actions.",
     },
     Method {
         name: SAVE,
@@ -226,6 +235,7 @@ pub enum Kind {
 pub enum Gate {
     Acp,
     Diagnostics,
+    Language,
     Save,
     Trust,
 }
@@ -236,6 +246,7 @@ impl Gate {
         match self {
             Self::Acp => "acp",
             Self::Diagnostics => "diagnostics",
+            Self::Language => "language",
             Self::Save => "save",
             Self::Trust => "trust",
         }

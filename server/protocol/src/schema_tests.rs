@@ -50,7 +50,14 @@ fn every_addition_has_our_prefix_and_every_other_method_is_of_acp() {
     let names: Vec<&str> = methods::additions().collect();
     assert_eq!(
         names,
-        [methods::DIAGNOSTICS, methods::SAVE, methods::FILES_CHANGED, methods::TRUST_CHANGED, methods::GRANTS]
+        [
+            methods::DIAGNOSTICS,
+            methods::LANGUAGE,
+            methods::SAVE,
+            methods::FILES_CHANGED,
+            methods::TRUST_CHANGED,
+            methods::GRANTS
+        ]
     );
 }
 
@@ -61,6 +68,8 @@ fn no_type_of_ours_is_unknown_to_the_writer_of_typescript() {
         "ServerOptIn.agentInfo",
         "ServerOptIn.agentCapabilities",
         "DocumentDiagnostics.diagnostics",
+        "LanguageParams.params",
+        "LanguageResult.result",
     ];
     let schema = json_schema();
     let mut unknown = Vec::new();

@@ -147,3 +147,70 @@ async fn without_language_servers_the_check_commands_speak() {
         results(home, &Case { file: "a.sh", good: "echo one", bad: "echo (", says: "syntax error" }, &[]).await;
     assert!(results[0].contains("syntax error"), "{results:#?}");
 }
+
+#[tokio::test]
+async fn doctor_names_the_servers_that_the_project_wants_and_that_are_not_there() {
+    let mut home = Home::new();
+    home.set_variable("PATH", &format!("{}:/usr/bin:/bin", ty().display()));
+    home.write("pyproject.toml", "[project]\nname = \"p\"\nversion = \"1\"\n");
+    home.write("gleam.toml", "");
+    let doctor = home.command(&["doctor"]).output().await.unwrap();
+    let text = String::from_utf8(doctor.stdout).unwrap();
+    let of = |says: &str| text.lines().filter(|line| line.contains(" servers ") && line.contains(says)).count();
+    assert_eq!(of("ty by "), 1, "{text}");
+    assert_eq!(of("gleam not found"), 1, "{text}");
+    assert_eq!(of("dart not found"), 0, "{text}");
+}
+
+/// Calls of the tool `lsp` one after the other, in a project of two files with `ty`; the results in order, and the files afterwards.
+async fn asked(calls: Vec<serde_json::Value>) -> (Vec<String>, [String; 2]) {
+    let home = home_with(&ty());
+    home.write("pyproject.toml", "[project]\nname = \"p\"\nversion = \"1\"\n");
+    home.write("a.py", "def old(n: int) -> int:\n    return n\n\n\nprint(old(1))\n");
+    home.write("b.py", "from a import old\n\nprint(\"é\", old(2))\n");
+    let model = ScriptedModel::start(Script::function(move |request| match calls.get(request.results().len()) {
+        Some(call) => Reply::call("lsp", call.clone()),
+        None => Reply::text("done"),
+    }))
+    .await;
+    let config = json!({ "permission": { "edit": "allow" }, "tools": { "lsp": true } });
+    home.use_model_with(&model.base_url(), json!({}), config);
+    let folders = vec![uri(&home.workspace())];
+    let mut editor = FakeEditor::spawn(home);
+    let opt_in = json!({ "protocol": 1, "acp": {} });
+    editor.initialize(Capabilities { opt_in, folders, ..Capabilities::default() }).await;
+    editor.disregard("session/update");
+    let session = editor.new_session().await;
+    let prompt = editor.prompt(&session, "go");
+    editor.await_response(prompt).await.unwrap();
+    let requests = model.requests();
+    let results = requests.last().unwrap().results().iter().map(|&result| result.to_owned()).collect();
+    let files = ["a.py", "b.py"].map(|file| std::fs::read_to_string(editor.home().workspace().join(file)).unwrap());
+    editor.finish().await;
+    model.finish();
+    (results, files)
+}
+
+#[tokio::test]
+async fn ty_answers_questions_and_renames_in_all_files() {
+    let place = |operation: &str, extra: serde_json::Value| {
+        let mut input = json!({ "operation": operation, "filePath": "b.py", "line": 3, "symbol": "old" });
+        input.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        input
+    };
+    let (results, [a, b]) = asked(vec![
+        place("goToDefinition", json!({})),
+        place("findReferences", json!({})),
+        place("hover", json!({})),
+        json!({ "operation": "documentSymbol", "filePath": "a.py" }),
+        place("rename", json!({ "newName": "fresh" })),
+    ])
+    .await;
+    assert!(results[0].contains("a.py:1:5: def old(n: int) -> int:"), "{results:#?}");
+    assert!(results[1].contains("b.py:3:12: print(\"é\", old(2))") && results[1].contains("a.py:5:7"), "{results:#?}");
+    assert!(results[2].contains("def old(n: int) -> int"), "{results:#?}");
+    assert!(results[3].contains("function old a.py:1:5"), "{results:#?}");
+    assert!(results[4].contains("ty renamed old to fresh"), "{results:#?}");
+    assert_eq!(a, "def fresh(n: int) -> int:\n    return n\n\n\nprint(fresh(1))\n");
+    assert_eq!(b, "from a import fresh\n\nprint(\"é\", fresh(2))\n");
+}

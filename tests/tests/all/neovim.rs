@@ -87,6 +87,7 @@ specs! {
         several_documents_are_edited_all_or_none;
     }
     files {
+        a_language_request_goes_to_the_server_in_its_columns_and_names_versions;
         a_server_without_versions_speaks_of_the_text_that_it_was_sent;
         c97_late_diagnostics_of_an_old_version_are_not_given;
         diagnostics_are_pulled_where_the_server_offers_that;

@@ -299,6 +299,14 @@ local function handlers()
     ['_copydesk/diagnostics'] = later(function(params, answer)
       require('copydesk.diagnostics').answer(params, answer)
     end),
+    ['_copydesk/language'] = later(function(params, answer)
+      local daemon = M.current()
+      if daemon then
+        require('copydesk.language').answer(params, daemon, answer)
+      else
+        answer({ state = 'unavailable' })
+      end
+    end),
     ['_copydesk/save'] = function(_, params)
       return require('copydesk.files').save(params)
     end,
@@ -350,7 +358,7 @@ function start()
           },
           diagnostics = true,
           save = true,
-          language = false,
+          language = true,
         },
       },
     },

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_engine::ports::{BoxFuture, LanguageError};
 use copydesk_protocol::rpc::{CallError, Closed, Handler, Notification, Peer, Reply, Request, RpcError};
 use copydesk_workspace::path::AbsPath;
 use copydesk_workspace::position::PositionEncoding;
@@ -11,6 +12,7 @@ use ropey::Rope;
 use serde_json::{Value, json};
 
 use super::known::Known;
+use super::language::{self, Called, Caller};
 
 /// LSP's codes for a question that the server has dropped: it may be asked again.
 const SERVER_CANCELLED: i64 = -32802;
@@ -25,6 +27,7 @@ const SHUTDOWN: Duration = Duration::from_millis(300);
 pub(super) struct LspClient {
     peer: Peer,
     known: Arc<Known>,
+    capabilities: Arc<Value>,
     /// Counted over all documents, so that a document that is opened again never has an old version.
     version: i32,
 }
@@ -62,11 +65,13 @@ impl LspClient {
                 "workspace": {
                     "configuration": true,
                     "workspaceFolders": true,
+                    "didChangeConfiguration": { "dynamicRegistration": true },
                     "didChangeWatchedFiles": { "dynamicRegistration": true },
                     "diagnostics": { "refreshSupport": true },
                 },
             },
         });
+        language::client_capabilities(&mut params["capabilities"]);
         if !options.is_null() {
             params["initializationOptions"] = options.clone();
         }
@@ -79,7 +84,12 @@ impl LspClient {
         };
         known.initialized(encoding, capabilities["diagnosticProvider"].is_object());
         peer.notify("initialized", json!({})).await.map_err(|Closed| CallError::Closed)?;
-        Ok(Self { peer, known, version: 0 })
+        if !options.is_null() {
+            // Some ask for their settings, some wait for this.
+            let settings = json!({ "settings": options });
+            peer.notify("workspace/didChangeConfiguration", settings).await.map_err(|Closed| CallError::Closed)?;
+        }
+        Ok(Self { peer, known, version: 0, capabilities: Arc::new(capabilities.clone()) })
     }
 
     /// The server has these texts and no others from now on; of all other files it reads what is on the disk.
@@ -155,6 +165,16 @@ impl LspClient {
         }
     }
 
+    /// For requests about the documents that it was told of.
+    pub(super) fn line(&self, name: &str) -> Line {
+        Line {
+            name: name.to_owned(),
+            peer: self.peer.clone(),
+            known: Arc::clone(&self.known),
+            capabilities: Arc::clone(&self.capabilities),
+        }
+    }
+
     /// In order: `shutdown`, then `exit`, then the end of its input.
     pub(super) async fn shut_down(self) {
         if tokio::time::timeout(SHUTDOWN, self.peer.request("shutdown", Value::Null)).await.is_ok() {
@@ -162,6 +182,54 @@ impl LspClient {
             let _ = self.peer.notify("exit", Value::Null).await;
         }
         self.peer.end();
+    }
+}
+
+/// To a server that is up.
+#[derive(Clone)]
+pub(super) struct Line {
+    name: String,
+    peer: Peer,
+    pub(super) known: Arc<Known>,
+    capabilities: Arc<Value>,
+}
+
+impl Line {
+    pub(super) fn offers(&self, method: &str) -> bool {
+        let offer = &self.capabilities[language::capability(method)];
+        offer.is_object() || *offer == true
+    }
+}
+
+impl Caller for Line {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn encoding(&self) -> PositionEncoding {
+        self.known.encoding()
+    }
+
+    /// As often as the server drops it, since it is busy with another text.
+    fn call<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, Result<Called, LanguageError>> {
+        Box::pin(async move {
+            for _ in 0..MOST_QUESTIONS {
+                match self.peer.request(method, params.clone()).await {
+                    Ok(result) => return Ok(Called { result, encoding: self.known.encoding() }),
+                    Err(CallError::Remote(error)) if matches!(error.code, SERVER_CANCELLED | CONTENT_MODIFIED) => {
+                        tokio::time::sleep(ASK_AGAIN).await;
+                    }
+                    Err(CallError::Remote(error)) if error.code == RpcError::METHOD_NOT_FOUND => {
+                        return Err(LanguageError::Unsupported { by: self.name.clone() });
+                    }
+                    Err(CallError::Remote(error)) => {
+                        return Err(LanguageError::Refused { by: self.name.clone(), text: error.message });
+                    }
+                    Err(CallError::Closed) => return Err(LanguageError::NotReady),
+                }
+            }
+            Err(LanguageError::NotReady)
+        })
     }
 }
 

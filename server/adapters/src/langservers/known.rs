@@ -26,6 +26,9 @@ struct State {
     encoding: PositionEncoding,
     /// Whether the server is asked for diagnostics; it may send some unasked all the same.
     pulls: bool,
+    /// Whether any diagnostics came without the version of their text, and whether any came with it.
+    without_version: bool,
+    with_version: bool,
 }
 
 #[derive(Debug)]
@@ -47,7 +50,13 @@ pub(super) enum Enough {
 
 impl Known {
     pub(super) fn new() -> Self {
-        let state = State { documents: HashMap::new(), encoding: PositionEncoding::Utf16, pulls: false };
+        let state = State {
+            documents: HashMap::new(),
+            encoding: PositionEncoding::Utf16,
+            pulls: false,
+            without_version: false,
+            with_version: false,
+        };
         Self { state: Mutex::new(state), changed: watch::Sender::new(0) }
     }
 
@@ -63,6 +72,25 @@ impl Known {
 
     pub(super) fn set_pulls(&self, pulls: bool) {
         self.change(|state| state.pulls = pulls);
+    }
+
+    pub(super) fn encoding(&self) -> PositionEncoding {
+        self.lock().encoding
+    }
+
+    /// As the server told them of its present text.
+    pub(super) fn problems(&self, path: &AbsPath) -> Vec<Value> {
+        let state = self.lock();
+        let document = state.documents.get(path);
+        let pushed = document.into_iter().flat_map(|document| document.pushed.iter().flat_map(|(_, items)| items));
+        let pulled = document.into_iter().flat_map(|document| document.pulled.iter().flatten());
+        pulled.chain(pushed).cloned().collect()
+    }
+
+    /// Nobody can tell of which text its diagnostics are: as good as none.
+    pub(super) fn is_without_versions(&self) -> bool {
+        let state = self.lock();
+        state.without_version && !state.with_version && !state.pulls
     }
 
     /// The server has this text from now on; what it said of an earlier version is forgotten.
@@ -89,9 +117,11 @@ impl Known {
     /// Sent unasked. Without a version nobody can tell of which text they are, so they are not taken (R17.1, C97).
     pub(super) fn pushed(&self, path: &AbsPath, version: Option<i32>, items: Vec<Value>) {
         let Some(version) = version else {
-            return tracing::debug!(%path, "diagnostics without a version are not taken");
+            tracing::debug!(%path, "diagnostics without a version are not taken");
+            return self.change(|state| state.without_version = true);
         };
         self.change(|state| {
+            state.with_version = true;
             if let Some(document) = state.documents.get_mut(path).filter(|document| version >= document.version) {
                 document.pushed = Some((version, items));
             }
@@ -135,6 +165,9 @@ impl Known {
         loop {
             if let Some(found) = self.report(path, text, Enough::Answered) {
                 return Some(found);
+            }
+            if self.is_without_versions() {
+                return None;
             }
             changed.changed().await.ok()?;
         }

@@ -1,21 +1,27 @@
 //! The engine's `Diagnostics` by language servers: which server for which file, one for each root, shared by all sessions, started at the first need.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use copydesk_engine::ports::{BoxFuture, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget};
+use copydesk_engine::ports::{
+    BoxFuture, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget, LanguageAnswer, LanguageError,
+    LanguageQuestion,
+};
 use copydesk_workspace::path::AbsPath;
+use futures::future::join_all;
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use super::client::Text;
+use super::language;
 use super::process::{self, Launch};
-use super::server::{Launcher, Recipe, ServerHandle};
-use super::servers::{Server, language, servers};
+use super::server::{Launcher, Recipe, ServerHandle, Troubles};
+use super::servers::{Chosen, Server, Surroundings, choose, servers};
+use super::table::language_id;
 use crate::os::environment::Variables;
 
 /// All servers together have this long to end.
@@ -28,6 +34,7 @@ struct Pool {
     variables: Variables,
     launcher: Launcher,
     servers: Mutex<HashMap<Key, ServerHandle>>,
+    troubles: Troubles,
     tasks: TaskTracker,
     closing: CancellationToken,
     /// Without `shutdown` the servers end with the pool.
@@ -36,8 +43,12 @@ struct Pool {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
-    command: Vec<String>,
+    program: PathBuf,
+    arguments: Vec<String>,
     root: AbsPath,
+    env: BTreeMap<String, String>,
+    /// As JSON.
+    initialization: String,
 }
 
 /// The pool as one session may use it.
@@ -56,8 +67,8 @@ impl LanguageServerPool {
     pub(super) fn with_launcher(variables: Variables, launcher: Launcher) -> Self {
         let closing = CancellationToken::new();
         let end = closing.clone().drop_guard();
-        let (servers, tasks) = (Mutex::default(), TaskTracker::new());
-        Self(Arc::new(Pool { variables, launcher, servers, tasks, closing, _end: end }))
+        let (servers, troubles, tasks) = (Mutex::default(), Troubles::default(), TaskTracker::new());
+        Self(Arc::new(Pool { variables, launcher, servers, troubles, tasks, closing, _end: end }))
     }
 
     /// Ends all servers in order, and kills what is left; within 1.3 s.
@@ -82,107 +93,177 @@ impl Diagnostics for LanguageServerPool {
 }
 
 impl Diagnostics for SessionServers {
+    /// Of all servers that look at the file, together.
     fn of(&self, target: DiagnosticsTarget, wait: Duration) -> BoxFuture<'_, DiagnosticsReport> {
         Box::pin(async move {
             let deadline = Instant::now() + wait;
-            let Some((server, program, root)) = self.choose(&target.path).await else {
-                return DiagnosticsReport::Unavailable;
-            };
-            let handle = self.handle(&server, program, root.clone());
-            let others = self.unsaved(&server, &root);
+            let chosen = self.choose(&target.path).await;
             let target = text(target.path, target.text);
-            if wait.is_zero() {
-                handle.known(target, others)
-            } else {
-                handle.ask(target, others, deadline.saturating_duration_since(Instant::now())).await
+            let asked = chosen.into_iter().map(|chosen| {
+                let (handle, others, target) = (self.handle(&chosen), self.unsaved(&chosen), target.clone());
+                async move {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    let report = match wait.is_zero() {
+                        true => handle.known(target, others),
+                        false => handle.ask(target, others, left).await,
+                    };
+                    (chosen.server.name, report)
+                }
+            });
+            together(join_all(asked).await)
+        })
+    }
+
+    fn troubles(&self) -> Vec<String> {
+        self.pool.troubles.take()
+    }
+
+    /// The first server that knows how.
+    fn answer(
+        &self,
+        question: LanguageQuestion,
+        wait: Duration,
+    ) -> BoxFuture<'_, Result<LanguageAnswer, LanguageError>> {
+        Box::pin(async move {
+            let chosen = self.choose(&question.file.path).await;
+            let mut failure = LanguageError::Unavailable;
+            let deadline = Instant::now() + wait;
+            for chosen in chosen {
+                match timeout_at(deadline, self.of_server(&chosen, &question)).await {
+                    Ok(Err(error @ (LanguageError::Unsupported { .. } | LanguageError::Unavailable))) => {
+                        failure = error
+                    }
+                    Ok(answer) => return answer,
+                    Err(_) => return Err(LanguageError::NotReady),
+                }
             }
+            Err(failure)
         })
     }
 }
 
+/// Who cannot speak of the file has no part in it.
+fn together(reports: Vec<(String, DiagnosticsReport)>) -> DiagnosticsReport {
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    let mut has_spoken = false;
+    for (name, report) in reports {
+        match report {
+            DiagnosticsReport::Ready(of_server) => {
+                has_spoken = true;
+                for problem in of_server {
+                    if !found.contains(&problem) {
+                        found.push(problem);
+                    }
+                }
+            }
+            DiagnosticsReport::NotReady | DiagnosticsReport::Partly { .. } => missing.push(name),
+            DiagnosticsReport::Unavailable => {}
+        }
+    }
+    found.sort_by_key(|problem| (problem.line, problem.column));
+    match (has_spoken, missing.is_empty()) {
+        (true, true) => DiagnosticsReport::Ready(found),
+        (true, false) => DiagnosticsReport::Partly { found, missing },
+        (false, false) => DiagnosticsReport::NotReady,
+        (false, true) => DiagnosticsReport::Unavailable,
+    }
+}
+
 impl SessionServers {
-    /// The first server for this file whose program is found, and the root for it. `None` for files outside of the workspace.
-    async fn choose(&self, path: &AbsPath) -> Option<(Server, PathBuf, AbsPath)> {
-        let extension = path.extension()?.to_owned();
-        if !self.servers.iter().any(|server| server.looks_at(&extension)) {
-            return None;
+    /// None for files outside of the workspace.
+    async fn choose(&self, path: &AbsPath) -> Vec<Chosen> {
+        if !self.servers.iter().any(|server| server.looks_at(path)) {
+            return Vec::new();
         }
         let within = self.scope.roots.iter().filter(|root| path.starts_with(root));
-        let within = within.max_by_key(|root| root.as_path().components().count())?.clone();
+        let Some(within) = within.max_by_key(|root| root.as_path().components().count()).cloned() else {
+            return Vec::new();
+        };
         let (servers, pool, path) = (Arc::clone(&self.servers), Arc::clone(&self.pool), path.clone());
+        let is_trusted = self.scope.trusts_programs;
         let found = spawn_blocking(move || {
-            let fitting = servers.iter().filter(|server| server.looks_at(&extension));
-            fitting.into_iter().find_map(|server| {
-                let program = program(&server.command, &pool.variables)?;
-                let root = marked_folder(&path, &within, &server.markers);
-                let root = root.or_else(|| (!server.needs_marker).then(|| within.clone()))?;
-                Some((server.clone(), program, root))
-            })
+            let at = Surroundings { variables: &pool.variables, is_trusted };
+            let is_down = |chosen: &Chosen| {
+                let servers = pool.servers.lock().unwrap_or_else(PoisonError::into_inner);
+                servers.get(&Key::of(chosen)).is_some_and(ServerHandle::is_down)
+            };
+            choose(&servers, &path, &within, &at, is_down)
         });
         // A panic there is logged by its thread; it costs this report.
-        found.await.ok().flatten()
+        found.await.unwrap_or_default()
     }
 
-    fn handle(&self, server: &Server, program: PathBuf, root: AbsPath) -> ServerHandle {
-        let key = Key { command: server.command.clone(), root: root.clone() };
+    /// The answer is about just the texts of the question.
+    async fn of_server(&self, chosen: &Chosen, question: &LanguageQuestion) -> Result<LanguageAnswer, LanguageError> {
+        let mut texts = self.unsaved(chosen);
+        let given = question.others.iter().map(|(path, rope)| text(path.clone(), rope.clone()));
+        let given: Vec<Text> = given.chain([text(question.file.path.clone(), question.file.text.clone())]).collect();
+        texts.retain(|unsaved| given.iter().all(|given| given.path != unsaved.path));
+        texts.extend(given.iter().cloned());
+        let line = self.handle(chosen).line(texts).await.ok_or(LanguageError::Unavailable)?;
+        let name = chosen.server.name.clone();
+        if !line.offers(language::method(&question.about)) {
+            return Err(LanguageError::Unsupported { by: name });
+        }
+        let answer = language::ask(question, line.known.problems(&question.file.path), &line).await?;
+        // Another question may have told it of other texts meanwhile.
+        let still = |given: &Text| line.known.text(&given.path).is_some_and(|(_, text)| text == given.text);
+        if given.iter().all(still) { Ok(answer) } else { Err(LanguageError::NotReady) }
+    }
+
+    fn handle(&self, chosen: &Chosen) -> ServerHandle {
+        let Chosen { server, program, arguments, root, initialization } = chosen.clone();
         let mut servers = self.pool.servers.lock().unwrap_or_else(PoisonError::into_inner);
         let start = || {
             let recipe = Recipe {
-                name: server.name.clone(),
+                name: server.name,
                 launch: Launch {
                     program,
-                    arguments: server.command[1..].to_vec(),
+                    arguments,
                     folder: root.clone(),
-                    env: server.env.clone(),
+                    env: server.env,
                     hidden_vars: self.scope.hidden_vars.clone(),
                     passed_vars: self.scope.passed_vars.clone(),
                 },
                 root,
-                initialization: server.initialization.clone(),
+                initialization,
                 launcher: Arc::clone(&self.pool.launcher),
+                troubles: self.pool.troubles.clone(),
             };
             let (handle, actor) = ServerHandle::start(recipe, self.pool.closing.child_token());
             self.pool.tasks.spawn(actor);
             handle
         };
-        servers.entry(key).or_insert_with(start).clone()
+        servers.entry(Key::of(chosen)).or_insert_with(start).clone()
     }
 
     /// Texts that the server would read from the disk in an older form.
-    fn unsaved(&self, server: &Server, root: &AbsPath) -> Vec<Text> {
+    fn unsaved(&self, chosen: &Chosen) -> Vec<Text> {
         let documents = self.scope.overlay.all().into_iter();
         let concerned = documents.filter(|document| {
-            document.path.starts_with(root)
-                && document.path.extension().is_some_and(|extension| server.looks_at(extension))
-                && document.is_dirty()
+            document.path.starts_with(&chosen.root) && chosen.server.looks_at(&document.path) && document.is_dirty()
         });
         concerned.map(|document| text(document.path, document.text)).collect()
     }
 }
 
-fn text(path: AbsPath, text: ropey::Rope) -> Text {
-    let language = language(path.extension().unwrap_or_default()).to_owned();
-    Text { path, language, text }
-}
-
-fn program(command: &[String], variables: &Variables) -> Option<PathBuf> {
-    let program = command.first()?;
-    match AbsPath::new(program) {
-        Some(path) => std::fs::metadata(path.as_path()).is_ok_and(|found| found.is_file()).then(|| program.into()),
-        None => variables.find_program(program),
-    }
-}
-
-/// The nearest folder above `path`, not above `within`, in which one of the markers stands.
-fn marked_folder(path: &AbsPath, within: &AbsPath, markers: &[String]) -> Option<AbsPath> {
-    let mut folder = path.parent()?;
-    while folder.starts_with(within) {
-        if markers.iter().any(|marker| folder.join(marker).as_path().exists()) {
-            return Some(folder);
+impl Key {
+    fn of(chosen: &Chosen) -> Self {
+        let Chosen { server, program, arguments, root, initialization } = chosen;
+        Self {
+            program: program.clone(),
+            arguments: arguments.clone(),
+            root: root.clone(),
+            env: server.env.clone(),
+            initialization: initialization.to_string(),
         }
-        folder = folder.parent()?;
     }
-    None
+}
+
+fn text(path: AbsPath, text: ropey::Rope) -> Text {
+    let name = path.name();
+    let language = language_id(path.extension().unwrap_or(&name)).to_owned();
+    Text { path, language, text }
 }
 
 #[cfg(test)]

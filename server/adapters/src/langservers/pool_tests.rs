@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use copydesk_engine::overlay::Overlay;
-use copydesk_engine::ports::{LanguageServer, LanguageServers};
+use copydesk_engine::ports::{Diagnostic, DiagnosticSeverity, LanguageServer, LanguageServers};
 use ropey::Rope;
 
 use super::*;
@@ -67,6 +67,7 @@ impl Place {
             overlay: Arc::new(Overlay::new()),
             hidden_vars: vec!["SECRET_KEY".to_owned()],
             passed_vars: ["KEPT", "COPY_OF_KEY"].map(str::to_owned).to_vec(),
+            trusts_programs: false,
         }
     }
 
@@ -102,8 +103,8 @@ async fn the_server_of_a_file_is_the_first_whose_program_is_found_below_the_near
     };
     let default = LanguageServers::default;
     check(default(), "project/a.own", None).await;
-    place.program("ruff", "");
-    check(default(), "project/src/a.py", Some(("bin/ruff", "project"))).await;
+    place.program("pyright-langserver", "");
+    check(default(), "project/src/a.py", Some(("bin/pyright-langserver", "project"))).await;
     place.program("ty", "");
     check(default(), "project/src/a.py", Some(("bin/ty", "project"))).await;
     place.write("project/src/pyproject.toml", "");
@@ -111,8 +112,8 @@ async fn the_server_of_a_file_is_the_first_whose_program_is_found_below_the_near
     check(default(), "elsewhere/a.py", None).await;
     check(LanguageServers::Off, "project/src/a.py", None).await;
     let disabled = LanguageServer { disabled: true, ..LanguageServer::default() };
-    check(LanguageServers::On([("ty".to_owned(), disabled)].into()), "project/a.py", Some(("bin/ruff", "project")))
-        .await;
+    let without_ty = LanguageServers::On([("ty".to_owned(), disabled)].into());
+    check(without_ty, "project/a.py", Some(("bin/pyright-langserver", "project"))).await;
     // Without its database it takes every header for missing.
     place.program("clangd", "");
     check(default(), "project/a.c", None).await;
@@ -171,4 +172,29 @@ while :; do sleep 5; done"#,
     assert!(left_over(&place) > 0);
     pool.shutdown().await;
     assert_eq!(left_over(&place), 0);
+}
+
+#[test]
+fn r17_1_what_several_servers_say_is_one_report_that_names_who_has_not_spoken() {
+    use DiagnosticsReport::{NotReady, Partly, Ready, Unavailable};
+    let problem = |line| Diagnostic {
+        line,
+        column: 1,
+        severity: DiagnosticSeverity::Error,
+        message: "m".to_owned(),
+        source: None,
+    };
+    let check = |reports: Vec<DiagnosticsReport>, expected| {
+        let names = ["ty", "ruff", "own"].map(str::to_owned);
+        assert_eq!(together(names.into_iter().zip(reports).collect()), expected);
+    };
+    check(Vec::new(), Unavailable);
+    check(vec![Unavailable, Unavailable], Unavailable);
+    check(vec![Ready(vec![problem(2)]), Unavailable], Ready(vec![problem(2)]));
+    // One that both tell is told once.
+    let both = Ready(vec![problem(1), problem(2), problem(3)]);
+    check(vec![Ready(vec![problem(3), problem(2)]), Ready(vec![problem(1), problem(2)])], both);
+    check(vec![NotReady, Unavailable], NotReady);
+    let partly = Partly { found: vec![problem(1)], missing: vec!["ty".to_owned()] };
+    check(vec![NotReady, Ready(vec![problem(1)])], partly);
 }

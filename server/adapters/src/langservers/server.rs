@@ -15,16 +15,18 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::client::{LspClient, ServerMessages, Text};
+use super::client::{Line, LspClient, ServerMessages, Text};
 use super::known::{Enough, Known};
 use super::process::{Launch, ServerProcess, Transport};
 
-/// A server that downloads something first is not waited for longer.
-const INITIALIZE: Duration = Duration::from_secs(60);
+/// A server that is not up by then never will be.
+const INITIALIZE: Duration = Duration::from_secs(45);
 /// After the first crash; twice as long after each further one.
 const BACK_OFF: Duration = Duration::from_secs(1);
 /// Starts in a row that come to nothing; then it is left alone.
 const MOST_FAILURES: u32 = 5;
+/// Told to nobody so far.
+const MOST_TROUBLES: usize = 16;
 /// Questions that wait for the actor; more are not ready.
 const MAILBOX: usize = 16;
 /// From the actor's last look to the end of the asker's patience.
@@ -42,12 +44,32 @@ pub(super) struct Recipe {
     pub(super) root: AbsPath,
     pub(super) initialization: Value,
     pub(super) launcher: Launcher,
+    pub(super) troubles: Troubles,
+}
+
+/// What the user is to be told of servers, each once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Troubles(Arc<Mutex<Vec<String>>>);
+
+impl Troubles {
+    pub(super) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The last are kept, where nobody takes them.
+    fn tell(&self, text: String) {
+        let mut troubles = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if troubles.len() >= MOST_TROUBLES {
+            troubles.remove(0);
+        }
+        troubles.push(text);
+    }
 }
 
 /// Cheap to clone; the actor ends with `closing`, or when all handles are gone.
 #[derive(Clone)]
 pub(super) struct ServerHandle {
-    questions: mpsc::Sender<Question>,
+    questions: mpsc::Sender<Message>,
     shared: Arc<Shared>,
 }
 
@@ -56,6 +78,20 @@ struct Shared {
     /// Of the start that is in force.
     known: Mutex<Option<Arc<Known>>>,
     given_up: AtomicBool,
+    /// Not started again before.
+    down_until: Mutex<Option<Instant>>,
+}
+
+enum Message {
+    Problems(Question),
+    Line(LineWanted),
+}
+
+/// To a server that has just these texts.
+struct LineWanted {
+    texts: Vec<Text>,
+    /// None where there is no server.
+    reply: oneshot::Sender<Option<Line>>,
 }
 
 struct Question {
@@ -81,18 +117,28 @@ impl ServerHandle {
         (Self { questions, shared }, actor.run(mailbox))
     }
 
+    /// It failed, and is left alone for now or for good.
+    pub(super) fn is_down(&self) -> bool {
+        let until = *self.shared.down_until.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.given_up.load(Ordering::Relaxed) || until.is_some_and(|until| Instant::now() < until)
+    }
+
     /// What is known already. Without it the server is told of the text, so that it can begin.
     pub(super) fn known(&self, target: Text, others: Vec<Text>) -> DiagnosticsReport {
         if self.shared.given_up.load(Ordering::Relaxed) {
             return DiagnosticsReport::Unavailable;
         }
         let known = self.shared.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if known.as_ref().is_some_and(|known| known.is_without_versions()) {
+            return DiagnosticsReport::Unavailable;
+        }
         if let Some(found) = known.and_then(|known| known.report(&target.path, &target.text, Enough::Answered)) {
             return DiagnosticsReport::Ready(found);
         }
         let (reply, _) = oneshot::channel();
         // Full: it has enough to do.
-        let _ = self.questions.try_send(Question { target, others, deadline: Instant::now(), reply });
+        let question = Question { target, others, deadline: Instant::now(), reply };
+        let _ = self.questions.try_send(Message::Problems(question));
         DiagnosticsReport::NotReady
     }
 
@@ -100,13 +146,21 @@ impl ServerHandle {
         let deadline = Instant::now() + wait;
         let (reply, answer) = oneshot::channel();
         let answered_by = Instant::now() + wait.saturating_sub(HANDOVER);
-        if self.questions.try_send(Question { target, others, deadline: answered_by, reply }).is_err() {
+        let question = Question { target, others, deadline: answered_by, reply };
+        if self.questions.try_send(Message::Problems(question)).is_err() {
             return DiagnosticsReport::NotReady;
         }
         match timeout_at(deadline, answer).await {
             Ok(Ok(report)) => report,
             Ok(Err(_)) | Err(_) => DiagnosticsReport::NotReady,
         }
+    }
+
+    /// A line to the server once it has these texts; waits as long as it takes to start. `None` where it cannot be had.
+    pub(super) async fn line(&self, texts: Vec<Text>) -> Option<Line> {
+        let (reply, line) = oneshot::channel();
+        self.questions.send(Message::Line(LineWanted { texts, reply })).await.ok()?;
+        line.await.ok().flatten()
     }
 }
 
@@ -130,7 +184,7 @@ struct Running {
 }
 
 enum Event {
-    Asked(Question),
+    Asked(Message),
     /// Somebody got an answer, or did not.
     Answered(bool),
     Ended,
@@ -138,10 +192,11 @@ enum Event {
 }
 
 impl Actor {
-    async fn run(mut self, mut mailbox: mpsc::Receiver<Question>) {
+    async fn run(mut self, mut mailbox: mpsc::Receiver<Message>) {
         loop {
             match self.next(&mut mailbox).await {
-                Event::Asked(question) => self.take(question).await,
+                Event::Asked(Message::Problems(question)) => self.take(question).await,
+                Event::Asked(Message::Line(wanted)) => self.give_line(wanted).await,
                 Event::Answered(true) => self.failures = 0,
                 Event::Answered(false) => {}
                 Event::Ended => self.crashed().await,
@@ -153,8 +208,8 @@ impl Actor {
         }
     }
 
-    async fn next(&mut self, mailbox: &mut mpsc::Receiver<Question>) -> Event {
-        let asked = |question: Option<Question>| question.map_or(Event::Closing, Event::Asked);
+    async fn next(&mut self, mailbox: &mut mpsc::Receiver<Message>) -> Event {
+        let asked = |question: Option<Message>| question.map_or(Event::Closing, Event::Asked);
         let Some(running) = &mut self.running else {
             return tokio::select! {
                 biased;
@@ -193,13 +248,35 @@ impl Actor {
                 let found = timeout_at(deadline, known.reported(&target.path, &target.text)).await.ok().flatten();
                 let found = found.or_else(|| known.report(&target.path, &target.text, Enough::Anything));
                 let is_ready = found.is_some();
+                let without = match known.is_without_versions() {
+                    true => DiagnosticsReport::Unavailable,
+                    false => DiagnosticsReport::NotReady,
+                };
                 // Whoever asked may have gone on.
-                let _ = reply.send(found.map_or(DiagnosticsReport::NotReady, DiagnosticsReport::Ready));
+                let _ = reply.send(found.map_or(without, DiagnosticsReport::Ready));
                 is_ready
             };
             // The answer is of use to the next one who asks, even if it is late.
             tokio::join!(answer, timeout(PULL, pull)).0
         });
+    }
+
+    async fn give_line(&mut self, LineWanted { texts, reply }: LineWanted) {
+        if self.running.is_none() {
+            self.start().await;
+        }
+        let line = match &mut self.running {
+            None => None,
+            Some(running) => match running.client.sync(texts).await {
+                Ok(()) => Some(running.client.line(&self.recipe.name)),
+                Err(_) => {
+                    self.crashed().await;
+                    None
+                }
+            },
+        };
+        // Whoever asked may have gone on.
+        let _ = reply.send(line);
     }
 
     async fn start(&mut self) {
@@ -239,6 +316,7 @@ impl Actor {
         match initialized {
             Some(Ok(Ok(client))) => {
                 *self.shared.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&known));
+                *self.shared.down_until.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 self.running = Some(Running { client, known, connection, process, waiting: JoinSet::new() });
             }
             Some(failure) => {
@@ -271,10 +349,15 @@ impl Actor {
     fn failed(&mut self) {
         *self.shared.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.not_before = Instant::now() + BACK_OFF * 2_u32.saturating_pow(self.failures);
+        *self.shared.down_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.not_before);
         self.failures += 1;
         if self.failures >= MOST_FAILURES {
             tracing::warn!(server = self.recipe.name, "a language server is left alone: it ends again and again");
             self.shared.given_up.store(true, Ordering::Relaxed);
+            self.recipe.troubles.tell(format!(
+                "The language server {} failed {MOST_FAILURES} times in {} and is left alone until Copydesk is started again; `copydesk logs` has its last words.",
+                self.recipe.name, self.recipe.root
+            ));
         }
     }
 }

@@ -18,6 +18,7 @@ struct Stage {
     starts: mpsc::UnboundedReceiver<Played>,
     closing: CancellationToken,
     actor: JoinHandle<()>,
+    troubles: Troubles,
 }
 
 /// One start of the server.
@@ -108,10 +109,12 @@ fn stage(character: Character) -> Stage {
         root: root(),
         initialization: json!({ "played": { "level": 3 } }),
         launcher,
+        troubles: Troubles::default(),
     };
+    let troubles = recipe.troubles.clone();
     let closing = CancellationToken::new();
     let (handle, actor) = ServerHandle::start(recipe, closing.clone());
-    Stage { handle, starts, closing, actor: tokio::spawn(actor) }
+    Stage { handle, starts, closing, actor: tokio::spawn(actor), troubles }
 }
 
 impl Stage {
@@ -349,14 +352,20 @@ async fn a_crash_is_followed_by_a_later_start_and_many_by_none() {
         if round + 1 < MOST_FAILURES {
             // Too early: nothing is started, and others may be asked.
             assert_eq!(stage.ask(file("a.py", "one")).await.unwrap(), DiagnosticsReport::Unavailable);
-            assert!(stage.starts.try_recv().is_err());
+            assert!(stage.starts.try_recv().is_err() && stage.handle.is_down());
+            assert_eq!(stage.troubles.take(), [""; 0]);
             tokio::time::sleep(BACK_OFF * 2_u32.pow(round)).await;
+            assert!(!stage.handle.is_down());
         }
     }
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(stage.ask(file("a.py", "one")).await.unwrap(), DiagnosticsReport::Unavailable);
     assert_eq!(stage.handle.known(file("a.py", "one"), Vec::new()), DiagnosticsReport::Unavailable);
-    assert!(stage.starts.try_recv().is_err());
+    assert!(stage.starts.try_recv().is_err() && stage.handle.is_down());
+    // The user is told once.
+    let told = stage.troubles.take();
+    assert!(told.len() == 1 && told[0].contains("played failed 5 times in /code/app"), "{told:?}");
+    assert_eq!(stage.troubles.take(), [""; 0]);
     stage.close().await;
 }
 
@@ -370,4 +379,35 @@ async fn r11_4_the_end_comes_in_order() {
     server.next("shutdown").await;
     server.next("exit").await;
     server.connection.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn r17_1_a_server_that_never_says_of_which_text_it_speaks_is_as_good_as_none() {
+    let mut stage = stage(Character::default());
+    let asked = stage.ask(file("a.py", "one"));
+    let mut server = stage.started().await;
+    let opened = server.next("textDocument/didOpen").await;
+    server.push("a.py", None, "of some text").await;
+    assert_eq!(asked.await.unwrap(), DiagnosticsReport::Unavailable);
+    // Nobody waits for it any more.
+    let start = Instant::now();
+    assert_eq!(stage.ask(file("a.py", "two")).await.unwrap(), DiagnosticsReport::Unavailable);
+    assert_eq!(stage.handle.known(file("a.py", "two"), Vec::new()), DiagnosticsReport::Unavailable);
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    let version = opened["textDocument"]["version"].as_i64().map(|version| version + 1);
+    server.push("a.py", version, "found").await;
+    server.peer.request("workspace/workspaceFolders", Value::Null).await.unwrap();
+    assert_eq!(messages(stage.ask(file("a.py", "two")).await.unwrap()), ["found"]);
+    stage.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn settings_are_sent_once_the_server_is_up() {
+    let mut stage = stage(Character::default());
+    let _ = stage.handle.known(file("a.py", "one"), Vec::new());
+    let mut server = stage.started().await;
+    server.next("initialized").await;
+    let sent = server.next("workspace/didChangeConfiguration").await;
+    assert_eq!(sent, json!({ "settings": { "played": { "level": 3 } } }));
+    stage.close().await;
 }

@@ -1,74 +1,67 @@
-//! The well-known language servers, and which of them looks at which file. A table: facts of the servers. Nothing is started here.
-//!
-//! Only servers that run no code of the project are well known: rust-analyzer runs build scripts, for example, and so must be configured by the user.
+//! Which language server looks at which file: the table with the user's word on it, and what the disk says of programs and roots. Starts nothing; all of it
+//! blocks on the disk.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use copydesk_engine::ports::{LanguageServer, LanguageServers};
-use serde_json::Value;
+use copydesk_workspace::path::AbsPath;
+use serde_json::{Value, json};
 
-struct WellKnown {
-    name: &'static str,
-    command: &'static [&'static str],
-    extensions: &'static [&'static str],
-    /// Files that stand in the folder of a project.
-    markers: &'static [&'static str],
-    /// Whether it knows nothing true of a file without one of its markers.
-    needs_marker: bool,
-}
+use super::table::{Program, Role, Root, Safety, WELL_KNOWN, WellKnown};
+use crate::os::environment::Variables;
 
-/// Of several for one file the first whose program is found.
-const WELL_KNOWN: &[WellKnown] = &[
-    WellKnown {
-        name: "ty",
-        command: &["ty", "server"],
-        extensions: PYTHON,
-        markers: &["ty.toml", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"],
-        needs_marker: false,
-    },
-    WellKnown {
-        name: "ruff",
-        command: &["ruff", "server"],
-        extensions: PYTHON,
-        markers: &["ruff.toml", ".ruff.toml", "pyproject.toml"],
-        needs_marker: false,
-    },
-    WellKnown {
-        name: "clangd",
-        command: &["clangd"],
-        extensions: &["c", "h", "cc", "cpp", "cxx", "c++", "hh", "hpp", "hxx", "m", "mm"],
-        markers: &["compile_commands.json", "build/compile_commands.json", "compile_flags.txt", ".clangd"],
-        needs_marker: true,
-    },
-    // TypeScript's native server, from version 7 on; the program of older versions ends at once.
-    WellKnown {
-        name: "typescript",
-        command: &["tsc", "--lsp", "--stdio"],
-        extensions: &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"],
-        markers: &["tsconfig.json", "jsconfig.json", "package.json"],
-        needs_marker: false,
-    },
-];
-
-const PYTHON: &[&str] = &["py", "pyi"];
-
-/// How to start a server, and for which files.
-#[derive(Debug, Clone, PartialEq)]
+/// One server, as it is configured.
+#[derive(Clone)]
 pub(super) struct Server {
     pub(super) name: String,
-    /// Never empty.
-    pub(super) command: Vec<String>,
-    extensions: Vec<String>,
-    pub(super) markers: Vec<String>,
-    pub(super) needs_marker: bool,
+    role: Role,
+    files: Vec<String>,
+    start: Start,
+    /// `None` for one of the user's own.
+    known: Option<&'static WellKnown>,
+    /// The user's own configuration, or one of the project that is trusted, speaks of it.
+    is_named: bool,
     pub(super) env: BTreeMap<String, String>,
+    initialization: Value,
+}
+
+#[derive(Clone)]
+enum Start {
+    /// Never empty.
+    Configured(Vec<String>),
+    Known(&'static [Program]),
+}
+
+/// What can be started for one file.
+#[derive(Clone)]
+pub(super) struct Chosen {
+    pub(super) server: Server,
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) root: AbsPath,
     pub(super) initialization: Value,
 }
 
-impl Server {
-    pub(super) fn looks_at(&self, extension: &str) -> bool {
-        self.extensions.iter().any(|known| known == extension)
-    }
+/// Where it is looked for.
+pub(super) struct Surroundings<'a> {
+    pub(super) variables: &'a Variables,
+    /// Programs of the project may run, and what it makes others run.
+    pub(super) is_trusted: bool,
+}
+
+/// What `doctor` tells of one server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    pub name: String,
+    /// In the order in which they are looked for.
+    pub programs: Vec<String>,
+    /// `None`: not there.
+    pub found: Option<PathBuf>,
+    /// The configuration names it, or its marker stands in one of the folders.
+    pub is_wanted: bool,
+    /// It runs what the project says, and so waits for trust.
+    pub waits_for_trust: bool,
 }
 
 /// In the order in which they are tried: the user's own, then the well-known ones.
@@ -79,90 +72,210 @@ pub(super) fn servers(configured: &LanguageServers) -> Vec<Server> {
     own.chain(WELL_KNOWN.iter().filter_map(|known| merged(known, configured.get(known.name)))).collect()
 }
 
+/// Those that look at this file, in their order: one that knows its language, and all that speak beside it. `within` is the folder of the workspace above
+/// the file. `is_down`: left alone for now, so that another may speak.
+pub(super) fn choose(
+    servers: &[Server],
+    path: &AbsPath,
+    within: &AbsPath,
+    at: &Surroundings<'_>,
+    is_down: impl Fn(&Chosen) -> bool,
+) -> Vec<Chosen> {
+    let mut chosen: Vec<Chosen> = Vec::new();
+    for server in servers.iter().filter(|server| server.looks_at(path)) {
+        let is_taken = chosen.iter().any(|other| other.server.role == Role::Language);
+        if server.role == Role::Language && is_taken {
+            continue;
+        }
+        let starts = server.starts(path, within, at).into_iter();
+        chosen.extend(starts.into_iter().find(|start| !is_down(start)));
+    }
+    chosen
+}
+
+/// Each server of the table and of the configuration, in these folders.
+pub fn standings(configured: &LanguageServers, folders: &[AbsPath], variables: &Variables) -> Vec<Standing> {
+    let standing = |server: Server| {
+        let programs: Vec<String> = match &server.start {
+            Start::Configured(command) => command.first().cloned().into_iter().collect(),
+            Start::Known(programs) => programs.iter().map(|program| program.command[0].to_owned()).collect(),
+        };
+        let has_root = |folder: &AbsPath| {
+            let roots = server.known.map(|known| known.roots).unwrap_or_default();
+            roots.iter().any(|root| root.find(folder, folder).is_some())
+        };
+        let waits = match &server.start {
+            Start::Configured(_) => false,
+            Start::Known(programs) => programs.iter().all(|program| program.safety == Safety::RunsProject),
+        };
+        Standing {
+            found: programs.iter().find_map(|program| find_program(program, variables)),
+            is_wanted: server.is_named || folders.iter().any(has_root),
+            waits_for_trust: waits && !server.is_named,
+            programs,
+            name: server.name,
+        }
+    };
+    servers(configured).into_iter().map(standing).collect()
+}
+
+impl Server {
+    pub(super) fn looks_at(&self, path: &AbsPath) -> bool {
+        let name = path.name();
+        let extension = path.extension().unwrap_or_default();
+        self.files.iter().any(|known| known == extension && !extension.is_empty() || *known == name)
+    }
+
+    fn starts(&self, path: &AbsPath, within: &AbsPath, at: &Surroundings<'_>) -> Vec<Chosen> {
+        let folder = path.parent().unwrap_or_else(|| within.clone());
+        let root = match self.known {
+            Some(known) => {
+                if Root::Nearest(known.unless).find(&folder, within).is_some() {
+                    return Vec::new();
+                }
+                let root = known.roots.iter().find_map(|root| root.find(&folder, within));
+                if root.is_none() && known.needs_root {
+                    return Vec::new();
+                }
+                root
+            }
+            None => None,
+        };
+        let root = root.unwrap_or_else(|| within.clone());
+        let may_run = at.is_trusted || self.is_named;
+        let found: Vec<(PathBuf, Vec<String>)> = match &self.start {
+            Start::Configured(command) => find_program(&command[0], at.variables)
+                .map(|program| (program, command[1..].to_vec()))
+                .into_iter()
+                .collect(),
+            Start::Known(programs) => programs
+                .iter()
+                .filter(|program| program.safety == Safety::Reads || may_run)
+                .filter(|program| program.needs.is_none_or(|needs| above(&folder, within, needs).is_some()))
+                .filter_map(|program| {
+                    let name = program.command[0];
+                    let local = program.is_local && at.is_trusted;
+                    let local = local.then(|| above(&folder, within, &format!("node_modules/.bin/{name}"))).flatten();
+                    let found = local.or_else(|| at.variables.find_program(name))?;
+                    let arguments = program.command[1..].iter().map(|argument| (*argument).to_owned()).collect();
+                    (name != "tsc" || is_native_typescript(&found)).then_some((found, arguments))
+                })
+                .collect(),
+        };
+        let chosen = |(program, arguments)| Chosen {
+            server: self.clone(),
+            program,
+            arguments,
+            initialization: self.initialization(&root, at),
+            root: root.clone(),
+        };
+        found.into_iter().map(chosen).collect()
+    }
+
+    fn initialization(&self, root: &AbsPath, at: &Surroundings<'_>) -> Value {
+        if !self.initialization.is_null() {
+            return self.initialization.clone();
+        }
+        match self.known {
+            // Which libraries a Python project has, its interpreter says.
+            Some(known) if known.name == "pyright" => {
+                let of_user = at.variables.get("VIRTUAL_ENV").map(|folder| Path::new(folder).join("bin/python"));
+                let of_project = [".venv", "venv"].map(|folder| root.join(folder).join("bin/python"));
+                let of_project = of_project.into_iter().filter(|_| at.is_trusted).map(|path| path.as_path().to_owned());
+                let found = of_user.into_iter().chain(of_project).find(|path| path.exists());
+                found.map_or(Value::Null, |python| json!({ "python": { "pythonPath": python } }))
+            }
+            // A constant of the table: a test parses all of them.
+            Some(known) => serde_json::from_str(known.settings).unwrap_or(Value::Null),
+            None => Value::Null,
+        }
+    }
+}
+
+impl Root {
+    /// From `folder` up to `within`.
+    fn find(self, folder: &AbsPath, within: &AbsPath) -> Option<AbsPath> {
+        let mut folders = std::iter::successors(Some(folder.clone()), AbsPath::parent)
+            .take_while(|folder| folder.starts_with(within));
+        match self {
+            Self::Nearest(markers) => folders.find(|folder| has_marker(folder, markers)),
+            Self::Topmost(markers) => folders.filter(|folder| has_marker(folder, markers)).last(),
+            Self::Holding(name, text) => folders.find(|folder| {
+                std::fs::read_to_string(folder.join(name).as_path()).is_ok_and(|found| found.contains(text))
+            }),
+        }
+    }
+}
+
+fn has_marker(folder: &AbsPath, markers: &[&str]) -> bool {
+    let is_there = |marker: &&str| match marker.strip_prefix('*') {
+        None => folder.join(marker).as_path().exists(),
+        Some(ending) => {
+            let entries = std::fs::read_dir(folder.as_path()).into_iter().flatten().flatten();
+            entries.into_iter().any(|entry| entry.file_name().to_string_lossy().ends_with(ending))
+        }
+    };
+    markers.iter().any(is_there)
+}
+
+/// The nearest of that name.
+fn above(folder: &AbsPath, within: &AbsPath, name: &str) -> Option<PathBuf> {
+    let folders = std::iter::successors(Some(folder.clone()), AbsPath::parent);
+    let within = folders.take_while(|folder| folder.starts_with(within));
+    within.map(|folder| folder.join(name).as_path().to_owned()).find(|path| path.exists())
+}
+
+/// The compiler of older versions does not know the option, and ends at once.
+fn is_native_typescript(tsc: &Path) -> bool {
+    let manifest = std::fs::canonicalize(tsc).ok().and_then(|real| Some(real.parent()?.parent()?.join("package.json")));
+    let Some(text) = manifest.and_then(|manifest| std::fs::read_to_string(manifest).ok()) else { return true };
+    let manifest: Value = serde_json::from_str(&text).unwrap_or_default();
+    let major = manifest["version"].as_str().and_then(|version| version.split('.').next()?.parse::<u32>().ok());
+    major.is_none_or(|major| major >= 7)
+}
+
+fn find_program(program: &str, variables: &Variables) -> Option<PathBuf> {
+    match AbsPath::new(program) {
+        Some(path) => std::fs::metadata(path.as_path()).is_ok_and(|found| found.is_file()).then(|| program.into()),
+        None => variables.find_program(program),
+    }
+}
+
 /// `None` where it is disabled, or has no command.
 fn own(name: &str, server: &LanguageServer) -> Option<Server> {
-    let command = server.command.clone().filter(|_| !server.disabled)?;
+    let command = server.command.clone().filter(|command| !server.disabled && !command.is_empty())?;
     Some(Server {
         name: name.to_owned(),
-        command,
-        extensions: extensions(server.extensions.as_deref().unwrap_or_default()),
-        markers: Vec::new(),
-        needs_marker: false,
+        role: Role::Linter,
+        files: files(server.extensions.as_deref().unwrap_or_default()),
+        start: Start::Configured(command),
+        known: None,
+        is_named: true,
         env: server.env.clone(),
         initialization: server.initialization.clone(),
     })
 }
 
-fn merged(known: &WellKnown, configured: Option<&LanguageServer>) -> Option<Server> {
-    let configured = configured.cloned().unwrap_or_default();
+fn merged(known: &'static WellKnown, configured: Option<&LanguageServer>) -> Option<Server> {
+    let is_named = configured.is_some();
+    let LanguageServer { disabled, command, extensions, env, initialization } = configured.cloned().unwrap_or_default();
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-    (!configured.disabled).then(|| Server {
+    (!disabled).then(|| Server {
         name: known.name.to_owned(),
-        command: configured.command.unwrap_or_else(|| owned(known.command)),
-        extensions: configured.extensions.map_or_else(|| owned(known.extensions), |own| extensions(&own)),
-        markers: owned(known.markers),
-        needs_marker: known.needs_marker,
-        env: configured.env,
-        initialization: configured.initialization,
+        role: known.role,
+        files: extensions.map_or_else(|| owned(known.files), |own| files(&own)),
+        start: command.filter(|command| !command.is_empty()).map_or(Start::Known(known.programs), Start::Configured),
+        known: Some(known),
+        is_named,
+        env,
+        initialization,
     })
 }
 
-fn extensions(written: &[String]) -> Vec<String> {
+fn files(written: &[String]) -> Vec<String> {
     written.iter().map(|extension| extension.trim_start_matches('.').to_owned()).collect()
 }
 
-/// LSP's identifier of a language; the extension itself where it is as good.
-pub(super) fn language(extension: &str) -> &str {
-    match extension {
-        "py" | "pyi" => "python",
-        "h" => "c",
-        "cc" | "cxx" | "c++" | "hh" | "hpp" | "hxx" => "cpp",
-        "m" => "objective-c",
-        "mm" => "objective-cpp",
-        "ts" | "mts" | "cts" => "typescript",
-        "tsx" => "typescriptreact",
-        "js" | "mjs" | "cjs" => "javascript",
-        "jsx" => "javascriptreact",
-        "rs" => "rust",
-        "sh" | "bash" => "shellscript",
-        "rb" => "ruby",
-        "md" => "markdown",
-        "yml" => "yaml",
-        other => other,
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(configured: &LanguageServers, extension: &str) -> Vec<String> {
-        let fits = servers(configured).into_iter().filter(|server| server.looks_at(extension));
-        fits.map(|server| format!("{}: {}", server.name, server.command.join(" "))).collect()
-    }
-
-    #[test]
-    fn the_user_adds_changes_and_disables_servers() {
-        assert_eq!(names(&LanguageServers::default(), "py"), ["ty: ty server", "ruff: ruff server"]);
-        assert_eq!(names(&LanguageServers::Off, "py"), [""; 0]);
-        let own = LanguageServer {
-            command: Some(vec!["own-ls".to_owned()]),
-            extensions: Some(vec![".py".to_owned(), "own".to_owned()]),
-            ..LanguageServer::default()
-        };
-        let configured = LanguageServers::On(
-            [
-                ("own".to_owned(), own),
-                ("ruff".to_owned(), LanguageServer { disabled: true, ..LanguageServer::default() }),
-                (
-                    "ty".to_owned(),
-                    LanguageServer { command: Some(vec!["/opt/ty".to_owned()]), ..LanguageServer::default() },
-                ),
-            ]
-            .into(),
-        );
-        assert_eq!(names(&configured, "py"), ["own: own-ls", "ty: /opt/ty"]);
-        assert_eq!(names(&configured, "own"), ["own: own-ls"]);
-        assert_eq!(names(&configured, "rs"), [""; 0]);
-    }
-}
+#[path = "servers_tests.rs"]
+mod tests;

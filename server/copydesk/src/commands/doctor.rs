@@ -8,11 +8,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use copydesk_adapters::langservers::{Standing as ServerStanding, standings};
 use copydesk_adapters::providers::{Http, shown_address};
 use copydesk_adapters::store::inspect::{StoreState, inspect};
 use copydesk_engine::config::{Config, Standing, Survey, Wanted};
 use copydesk_engine::confinement::SandboxSettings;
-use copydesk_engine::ports::{ModelErrorKind, ProviderSettings, SandboxSupport};
+use copydesk_engine::ports::{LanguageServers, ModelErrorKind, ProviderSettings, SandboxSupport, WorkspaceTrust};
 use copydesk_protocol::additions::PROTOCOL;
 use rustix::fs::{Access, access};
 use serde::Serialize;
@@ -76,6 +77,7 @@ impl Doctor {
         findings.push(store(at).await);
         findings.push(model(&survey.config, at, self.online).await);
         findings.extend(CHECKERS.map(|(program, files)| checker(at, program, files)));
+        findings.extend(language_servers(&survey.config, at));
         findings.extend(plugins(at));
         findings.extend(folders(at));
         findings.extend(searches(&survey.config));
@@ -242,6 +244,34 @@ fn checker(at: &Surroundings, program: &'static str, files: &str) -> Finding {
         Some(path) => ok("checks", format!("{files} by {}", path.display())),
         None => warning("checks", format!("{program} not found: {files} is checked only by editors that do it")),
     }
+}
+
+/// A line for each that this project or the configuration wants and that is not there; all others in one.
+fn language_servers(config: &Config, at: &Surroundings) -> Vec<Finding> {
+    const CHECK: &str = "servers";
+    if config.language_servers == LanguageServers::Off {
+        return vec![ok(CHECK, "language servers are switched off by `lsp`")];
+    }
+    let all = standings(&config.language_servers, std::slice::from_ref(&at.folder), &at.variables);
+    let trusts = config.trusts_programs(WorkspaceTrust::Unknown);
+    let waits = |standing: &ServerStanding| standing.waits_for_trust && !trusts;
+    let found = all.iter().filter_map(|standing| {
+        let waits = if waits(standing) { " (where the workspace is trusted)" } else { "" };
+        standing.found.as_ref().map(|program| format!("{} by {}{waits}", standing.name, program.display()))
+    });
+    let found: Vec<String> = found.collect();
+    let missing = all.iter().filter(|standing| standing.found.is_none() && standing.is_wanted);
+    let missing: Vec<Finding> = missing
+        .map(|standing| {
+            let programs = standing.programs.join(" or ");
+            let text = format!("{programs} not found: {} speaks only where an editor has it", standing.name);
+            warning(CHECK, text)
+        })
+        .collect();
+    let known = all.len() - found.len() - missing.len();
+    let rest = format!("{known} more are known and not there, and nothing here asks for them");
+    let text = if found.is_empty() { rest } else { format!("{}; {rest}", found.join(", ")) };
+    std::iter::once(ok(CHECK, text)).chain(missing).collect()
 }
 
 /// Of the editors whose plugins lie in files that can be found.

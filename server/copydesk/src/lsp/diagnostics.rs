@@ -1,14 +1,21 @@
 //! The engine's `Diagnostics` over the editor's own language servers; where the editor has none, those of the daemon speak.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use copydesk_adapters::langservers::diagnostic::from_lsp;
-use copydesk_engine::ports::{BoxFuture, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget};
+use copydesk_adapters::langservers::language::{Called, Caller, ask};
+use copydesk_engine::ports::{
+    BoxFuture, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget, LanguageAnswer, LanguageError,
+    LanguageQuestion,
+};
 use copydesk_protocol::additions::{
-    DiagnosticsParams, DiagnosticsResult, DiagnosticsState, DocumentDiagnostics, DocumentVersion,
+    DiagnosticsParams, DiagnosticsResult, DiagnosticsState, DocumentDiagnostics, DocumentVersion, LanguageParams,
+    LanguageResult, LanguageState,
 };
 use copydesk_protocol::methods;
+use copydesk_workspace::position::PositionEncoding;
+use serde_json::{Value, json};
 
 use super::client_state::ClientState;
 
@@ -36,9 +43,98 @@ impl Diagnostics for EditorFirst {
         })
     }
 
+    /// By the editor's servers where they look at the file, else by the daemon's.
+    fn answer(
+        &self,
+        question: LanguageQuestion,
+        wait: Duration,
+    ) -> BoxFuture<'_, Result<LanguageAnswer, LanguageError>> {
+        Box::pin(async move {
+            let offered = self.state.opt_in().is_some_and(|opt_in| opt_in.language);
+            if let Some((uri, version)) = question.file.open.clone().filter(|_| offered) {
+                let document = DocumentVersion { uri, version: Some(version) };
+                let caller = EditorServer { state: &self.state, document, wait, name: OnceLock::new() };
+                match tokio::time::timeout(wait + GRACE, ask(&question, Vec::new(), &caller)).await {
+                    Ok(Err(LanguageError::Unavailable)) => {}
+                    Ok(answer) => {
+                        let by = caller.name().to_owned();
+                        return answer.map(|answer| LanguageAnswer { by, ..answer });
+                    }
+                    Err(_) => return Err(LanguageError::NotReady),
+                }
+            }
+            self.checks.answer(question, wait).await
+        })
+    }
+
+    fn troubles(&self) -> Vec<String> {
+        self.checks.troubles()
+    }
+
     fn for_session(&self, scope: &DiagnosticsScope) -> Option<Arc<dyn Diagnostics>> {
         let checks = self.checks.for_session(scope)?;
         Some(Arc::new(Self { state: self.state.clone(), checks }))
+    }
+}
+
+/// One of the editor's, as far as it is known: the first answer names it.
+struct EditorServer<'a> {
+    state: &'a ClientState,
+    document: DocumentVersion,
+    wait: Duration,
+    name: OnceLock<String>,
+}
+
+impl Caller for EditorServer<'_> {
+    fn name(&self) -> &str {
+        self.name.get().map_or("the editor's language server", String::as_str)
+    }
+
+    fn encoding(&self) -> PositionEncoding {
+        self.state.encoding()
+    }
+
+    fn call<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, Result<Called, LanguageError>> {
+        Box::pin(async move {
+            let params = LanguageParams {
+                document: self.document.clone(),
+                method: method.to_owned(),
+                params,
+                server: self.name.get().cloned(),
+                wait_ms: u64::try_from(self.wait.as_millis()).unwrap_or(u64::MAX),
+            };
+            let refused = |text: String| LanguageError::Refused { by: self.name().to_owned(), text };
+            let params = serde_json::to_value(params).map_err(|error| refused(error.to_string()))?;
+            let answer = match self.state.peer().request(methods::LANGUAGE, params).await {
+                Ok(answer) => answer,
+                Err(error) => return Err(refused(error.to_string())),
+            };
+            let LanguageResult { state, server, position_encoding, mut result, versions } =
+                serde_json::from_value(answer).map_err(|error| refused(error.to_string()))?;
+            if let Some(server) = server {
+                // Of one question all answers are of one server.
+                let _ = self.name.set(server);
+            }
+            let encoding = match position_encoding.as_deref() {
+                Some("utf-8") => PositionEncoding::Utf8,
+                Some("utf-32") => PositionEncoding::Utf32,
+                _ => PositionEncoding::Utf16,
+            };
+            match state {
+                LanguageState::Ready => {
+                    // Where an edit stands alone, or in a code action.
+                    let edit = if result["edit"].is_object() { &mut result["edit"] } else { &mut result };
+                    if edit.is_object() && !versions.is_empty() {
+                        let versions = versions.into_iter().map(|document| (document.uri, json!(document.version)));
+                        edit["versions"] = Value::Object(versions.collect());
+                    }
+                    Ok(Called { result, encoding })
+                }
+                LanguageState::NotReady => Err(LanguageError::NotReady),
+                LanguageState::Unavailable => Err(LanguageError::Unavailable),
+                LanguageState::Failed => Err(refused(result.as_str().unwrap_or("it failed").to_owned())),
+            }
+        })
     }
 }
 

@@ -69,6 +69,7 @@ pub(super) fn assemble(
         limits: TurnLimits::from(&user.limits).lowest((&project.limits).into()),
         continue_on_reject: all.experimental.continue_loop_on_deny.unwrap_or(false),
         language_servers: all.lsp.into(),
+        formatters: all.formatter.into(),
         sandbox: sandbox(&user.sandbox, &project.sandbox, facts, home),
         web,
         skills,

@@ -20,6 +20,7 @@ use super::trust::{Decisions, TrustReport, Wanted, Word};
 use super::untrusted::{Claim, claims, claims_outside, strip, tidy};
 use super::{Config, Problem, Source};
 use crate::agent;
+use crate::format::REPOSITORY_PROGRAMS;
 use crate::permission::own_configuration;
 use crate::ports::{Capability, Editor, Environment, Files, Ports, WorkspaceTrust};
 use crate::tool::Facts;
@@ -27,6 +28,8 @@ use crate::tool::Facts;
 const OURS: &[&str] = &["copydesk.json", "copydesk.jsonc"];
 /// Bytes.
 const MAX_PROJECT_FILE: u64 = 1 << 20;
+/// Of a program that a decision is bound to, bytes: they are launchers, a few lines long.
+const MAX_PROGRAM: usize = 1 << 20;
 const OPENCODES: &[&str] = &["opencode.json", "opencode.jsonc"];
 
 /// What the session's editor brings.
@@ -86,7 +89,9 @@ async fn read(ports: &Ports, facts: &Facts, editor: EditorSays) -> Survey {
     // What is wrong in it is told with the rest.
     let guards = (&decode::<RawConfig>(&mut user.clone(), &mut Vec::new()).guards).into();
     let word = Word { editor: editor.trust, guards: &guards };
-    let (mut project, trust) = reader.trusted(drafts, facts, ports, &agents, word).await;
+    let formats = is_on(&user, "formatter") || drafts.iter().any(|draft| is_on(&draft.tree, "formatter"));
+    let programs = if formats { reader.repository_formatters(facts).await } else { Vec::new() };
+    let (mut project, trust) = reader.trusted(drafts, programs, facts, ports, &agents, word).await;
     project.extend(editor.settings.and_then(|settings| reader.editor_settings(&settings, &agents)));
 
     let all = merged(before.iter().chain(&project).chain(&after));
@@ -243,12 +248,13 @@ impl Reader<'_> {
     async fn trusted(
         &mut self,
         mut drafts: Vec<Draft>,
+        programs: Vec<Claim>,
         facts: &Facts,
         ports: &Ports,
         agents: &BTreeSet<String>,
         word: Word<'_>,
     ) -> (Vec<Node>, TrustReport) {
-        if drafts.is_empty() {
+        if drafts.is_empty() && programs.is_empty() {
             return (Vec::new(), TrustReport::default());
         }
         let workspace = self.root(facts).await;
@@ -275,7 +281,8 @@ impl Reader<'_> {
             }
             trees.push(tree);
         }
-        let others: Vec<Vec<Claim>> = trees.iter().map(|tree| claims(tree, agents)).collect();
+        let mut others: Vec<Vec<Claim>> = trees.iter().map(|tree| claims(tree, agents)).collect();
+        others.push(programs);
         for capability in Capability::ALL.into_iter().filter(|capability| *capability != Capability::Outside) {
             self.judge(capability, &others, &mut known, word, &mut report).await;
         }
@@ -283,6 +290,20 @@ impl Reader<'_> {
             strip(tree, claims.iter().filter(|claim| !report.is_trusted(claim.capability)));
         }
         (trees, report)
+    }
+
+    /// Programs of the repository that would format its files.
+    async fn repository_formatters(&mut self, facts: &Facts) -> Vec<Claim> {
+        let mut claims = Vec::new();
+        for level in levels(facts) {
+            for (name, place) in REPOSITORY_PROGRAMS {
+                let path = level.join(place);
+                if let Ok(bytes) = self.files.read_range(path.clone(), 0, MAX_PROGRAM).await {
+                    claims.push(Claim::of_formatter(name, &path, &bytes));
+                }
+            }
+        }
+        claims
     }
 
     async fn judge(
@@ -465,6 +486,10 @@ fn keys(tree: &Node, key: &str) -> Vec<String> {
         Some(Value::Map(entries)) => entries.iter().map(|(name, _)| name.clone()).collect(),
         _ => Vec::new(),
     }
+}
+
+fn is_on(tree: &Node, key: &str) -> bool {
+    tree.get(key).is_some_and(|node| !matches!(node.value, Value::Bool(false) | Value::Null))
 }
 
 /// The folders from the root of the version-controlled tree down to the session's.

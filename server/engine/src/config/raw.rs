@@ -2,6 +2,7 @@
 //!
 //! Keys of opencode that are not here are passed over in silence.
 
+mod formatter;
 mod guards;
 mod limits;
 mod lsp;
@@ -21,6 +22,7 @@ use serde_json::Value;
 use crate::message::ModelRef;
 use crate::permission::{Mode, Verdict};
 
+use self::formatter::RawFormatters;
 use self::guards::RawGuards;
 use self::limits::RawLimits;
 use self::lsp::RawLsp;
@@ -80,6 +82,9 @@ pub(super) struct RawConfig {
     pub(super) instructions: Vec<String>,
     /// Language servers that are started where the editor offers no problems; `false` for none. A project's run once it is trusted to run programs.
     pub(super) lsp: RawLsp,
+    /// Formats a file after an edit of it: `true` for all formatters that are known, or formatters by name; `false` if not set. A project's run once it is
+    /// trusted to run programs.
+    pub(super) formatter: RawFormatters,
     /// What commands are held to, where the system has a sandbox. Taken from your own files; a project only makes it stricter.
     pub(super) sandbox: RawSandbox,
     /// Further skills; those of the usual folders are found without it.
@@ -539,5 +544,11 @@ mod tests {
         check(r#"{"lsp": false}"#, true);
         check(r#"{"lsp": {"ty": {"disabled": true}, "own": {"command": ["own-ls"], "extensions": [".own"]}}}"#, true);
         check(r#"{"lsp": {"own": {"command": "own-ls"}}}"#, false);
+        check(r#"{"formatter": true}"#, true);
+        check(
+            r#"{"formatter": {"gofmt": {"disabled": true}, "own": {"command": ["own", "$FILE"], "extensions": [".own"]}}}"#,
+            true,
+        );
+        check(r#"{"formatter": {"own": {"command": "own"}}}"#, false);
     }
 }

@@ -2,14 +2,17 @@
 //! keys are its claims. Finds them and takes them out; whether they are trusted is not decided here. All else stays, denies and asks among it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::AbsPath;
 use serde_json::Value as Json;
 
-use super::Problem;
 use super::node::{Node, Place, Value};
 use super::raw::is_address;
 use super::substitute::has_placeholder;
 use super::survey::is_secret;
+use super::{Problem, Source};
 use crate::agent::{BUILD, PLAN};
 use crate::ports::Capability;
 
@@ -28,6 +31,18 @@ pub(super) struct Claim {
 }
 
 impl Claim {
+    /// To run a formatter that the repository brings along: what it is made of counts.
+    pub(super) fn of_formatter(name: &str, path: &AbsPath, bytes: &[u8]) -> Self {
+        Self {
+            capability: Capability::Programs,
+            key: format!("formatter.{name}"),
+            place: Place { source: Arc::new(Source::File(path.clone())), line: 1 },
+            shown: Json::String(path.to_string()).to_string(),
+            compared: format!("{path} {:?}", ContentHash::of(bytes)),
+            path: Some(Vec::new()),
+        }
+    }
+
     pub(super) fn stays(&self) -> bool {
         self.path.is_none()
     }
@@ -242,6 +257,7 @@ pub(super) fn strip<'a>(tree: &mut Node, claims: impl Iterator<Item = &'a Claim>
     }
 }
 
+/// An empty path leads to nothing in the tree.
 fn remove(tree: &mut Node, path: &[Step]) {
     match (path, &mut tree.value) {
         ([Step::Key(key)], Value::Map(entries)) => entries.retain(|(name, _)| name != key),

@@ -7,12 +7,26 @@ use std::time::Duration;
 use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 
-use super::BoxFuture;
+use super::{BoxFuture, LanguageAnswer, LanguageError, LanguageQuestion};
 use crate::overlay::Overlay;
 
 pub trait Diagnostics: Send + Sync {
     /// The problems of the target as it now stands; waits no longer than `wait`. Problems of an older version are never given (R17.1).
     fn of(&self, target: DiagnosticsTarget, wait: Duration) -> BoxFuture<'_, DiagnosticsReport>;
+
+    /// What the language servers that find them know of the code; waits no longer than `wait`. The answer is of the texts in the question.
+    fn answer(
+        &self,
+        _question: LanguageQuestion,
+        _wait: Duration,
+    ) -> BoxFuture<'_, Result<LanguageAnswer, LanguageError>> {
+        Box::pin(async { Err(LanguageError::Unavailable) })
+    }
+
+    /// What the user is to know of those who find problems, such as a server that does not come up; each is given once.
+    fn troubles(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// The same for one session, which it is asked for from then on; `None` where sessions make no difference.
     fn for_session(&self, _scope: &DiagnosticsScope) -> Option<Arc<dyn Diagnostics>> {
@@ -32,9 +46,11 @@ pub struct DiagnosticsScope {
     pub hidden_vars: Vec<String>,
     /// Names of variables that servers get besides those that every command gets; `*` at the end stands for any rest.
     pub passed_vars: Vec<String>,
+    /// Whether programs of the project may run, and what it makes others run. Servers that the configuration names may do that in any case.
+    pub trusts_programs: bool,
 }
 
-/// The user's word on language servers of the daemon's own. Never a project's: they are programs.
+/// The user's word on language servers of the daemon's own, or that of a project that is trusted to run programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LanguageServers {
     Off,
@@ -72,6 +88,11 @@ pub struct DiagnosticsTarget {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiagnosticsReport {
     Ready(Vec<Diagnostic>),
+    /// Of several that look at the file these have not spoken in time.
+    Partly {
+        found: Vec<Diagnostic>,
+        missing: Vec<String>,
+    },
     /// Nothing for this version came in time.
     NotReady,
     /// Nobody checks such files here.

@@ -106,6 +106,7 @@ impl Run {
             repeats: Arc::clone(&self.repeats),
             instructions: Arc::clone(&context.instructions),
             skills: context.skills(),
+            formatters: Arc::clone(&context.formatters),
             todos: Arc::new(todos),
             agents: Arc::new(SessionAgents(Arc::clone(context))),
             cancel,

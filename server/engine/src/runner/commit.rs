@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 use super::{Allowed, Runner, Running, Stopped, preview};
-use crate::event::{ToolCallState, ToolCallView};
+use crate::event::{Severity, ToolCallState, ToolCallView};
 use crate::message::{FileDiff, SeenFile};
 use crate::output::{self, Limits};
 use crate::tool::{Access, CommitError, Gate, ToolContext, ToolError, ToolOutput};
@@ -56,6 +56,9 @@ impl Runner {
             committed = self.wound_down(running.tool.gate(), work) => committed,
             never = self.show_output(&mut running.progress, &view) => match never {},
         };
+        for text in self.deps.connection.diagnostics.troubles().into_iter().chain(ctx.formatting.troubles()) {
+            self.deps.notify(Severity::Warning, text).await;
+        }
         match committed {
             Ok(output) => Ok(Committed::Done(self.fitted(output).await)),
             Err(CommitError::BaseMoved(reason)) => Ok(Committed::Moved(reason)),

@@ -8,6 +8,7 @@ use super::command::Reach;
 use super::{Runner, RunnerDeps};
 use crate::agent::PLAN;
 use crate::confinement::{NetworkRight, Rights, WorkspaceRight, confine};
+use crate::format::Formatting;
 use crate::ids::CallId;
 use crate::ports::{Confinement, Connection};
 use crate::prompt::FolderInstructions;
@@ -36,6 +37,7 @@ impl Runner {
             },
             shell: Arc::clone(&ports.shell),
             diagnostics: Arc::clone(&connection.diagnostics),
+            formatting: self.formatting(),
             todos: Arc::clone(&self.deps.todos),
             agents: Arc::clone(&self.deps.agents),
             user: User {
@@ -66,6 +68,24 @@ impl Runner {
             hidden_vars: self.deps.config.key_variables.clone(),
             passed_vars: self.deps.config.sandbox.environment.clone(),
             confinement: self.confinement(&resolved.reach),
+        }
+    }
+
+    fn formatting(&self) -> Formatting {
+        let RunnerDeps { config, facts, ports, connection, .. } = &self.deps;
+        let rights = Rights { workspace: WorkspaceRight::Read, network: NetworkRight::AsSet };
+        let flag = |name: &str| ports.environment.var(name).is_some_and(|value| value == "1" || value == "true");
+        Formatting {
+            config: Arc::clone(config),
+            trusts_programs: config.trusts_programs(connection.editor.workspace_trust()),
+            files: Arc::clone(&ports.files),
+            shell: Arc::clone(&ports.shell),
+            ids: Arc::clone(&ports.ids),
+            facts: Arc::clone(facts),
+            cancel: self.deps.cancel.clone(),
+            confinement: confine(&config.sandbox, &ports.shell.sandbox(), facts, &*ports.environment, rights),
+            experimental_oxfmt: flag("OPENCODE_EXPERIMENTAL_OXFMT") || flag("COPYDESK_EXPERIMENTAL_OXFMT"),
+            learned: Arc::clone(&self.deps.formatters),
         }
     }
 

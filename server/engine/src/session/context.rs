@@ -10,6 +10,7 @@ use super::{Choices, Choose, Journal};
 use crate::agent::{self, Agent};
 use crate::config::{self, Config, ConfiguredModel, EditorSays, SharedConfigs};
 use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
+use crate::format::Learned;
 use crate::ids::{CallId, SessionId};
 use crate::message::{Entry, ModelRef, ToolStatus};
 use crate::permission::Mode;
@@ -38,6 +39,7 @@ pub(crate) struct Context {
     skills: Mutex<Arc<Skills>>,
     /// What is wrong with the fetched ones; fetched once.
     fetched_skills: tokio::sync::OnceCell<FetchedSkills>,
+    pub(crate) formatters: Arc<Learned>,
     chosen: Mutex<Chosen>,
     /// Models of this machine that were found, besides those of the configuration.
     offered: Mutex<Vec<ModelRef>>,
@@ -63,6 +65,7 @@ impl Loaded {
             overlay: Arc::clone(&connection.overlay),
             hidden_vars: config.key_variables.clone(),
             passed_vars: config.sandbox.environment.clone(),
+            trusts_programs: config.trusts_programs(connection.editor.workspace_trust()),
         };
         let diagnostics = connection.diagnostics.for_session(&scope);
         Self { config, diagnostics: diagnostics.unwrap_or_else(|| Arc::clone(&connection.diagnostics)) }
@@ -138,6 +141,7 @@ impl Context {
             instructions,
             skills: Mutex::default(),
             fetched_skills: tokio::sync::OnceCell::new(),
+            formatters: Arc::default(),
             chosen: Mutex::new(chosen),
             offered: Mutex::default(),
             problems,

@@ -66,6 +66,18 @@ impl<T: Tool> AnyTool for Erased<T> {
         self.tool.access(typed(input)?, facts)
     }
 
+    fn reaches(&self) -> bool {
+        T::REACHES
+    }
+
+    fn reach<'a>(
+        &'a self,
+        input: &'a (dyn Any + Send + Sync),
+        ctx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Vec<Access>, ToolError>> {
+        Box::pin(async move { self.tool.reach(typed(input)?, ctx).await })
+    }
+
     fn prepare<'a>(
         &'a self,
         input: &'a (dyn Any + Send + Sync),

@@ -80,12 +80,22 @@ impl Tool for ApplyPatch {
             }
         }
         faults.none()?;
+        let mut faults = Faults::default();
+        let mut formatted = Vec::with_capacity(changes.len());
+        for change in changes {
+            match change.formatted(ctx).await {
+                Ok(change) => formatted.push(change),
+                Err(error) => faults.add(error)?,
+            }
+        }
+        faults.none()?;
+        let changes = formatted;
         let preview = Preview::Edit(changes.iter().flat_map(Change::diffs).collect());
         Ok(Prepared { value: changes, preview })
     }
 
     async fn commit(&self, changes: Vec<Change>, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
-        change::commit_all(changes, ctx).await
+        change::commit_all("The patch was applied", changes, ctx).await
     }
 }
 

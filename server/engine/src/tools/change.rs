@@ -10,7 +10,9 @@ use ropey::Rope;
 use serde_json::{Value, json};
 
 use super::lines::{self, Window, counted};
+use super::write::with_endings_of;
 use super::{path, problems};
+use crate::format::Formatted;
 use crate::message::{FileDiff, SeenFile};
 use crate::ports::{DiagnosticsReport, DiagnosticsTarget, Preview};
 use crate::tool::{CommitError, Facts, Prepared, ToolContext, ToolError, ToolOutput};
@@ -18,6 +20,8 @@ use crate::view::{Applied, FileEdit, Snapshot};
 
 /// Ends what is said instead of a quotation.
 pub(super) const WITHHELD: &str = "Its text is not shown here: reading it needs the user's permission. Call `read`.";
+/// Of what formatters did, for the model, bytes.
+const MOST_DIFFERENCE: usize = 4 << 10;
 /// For quotations in errors, bytes: the model asked for an edit, not for the file.
 const QUOTE_BYTES: usize = 16 << 10;
 /// Lines around the place in question.
@@ -81,6 +85,57 @@ impl Change {
     ) -> Result<Self, ToolError> {
         let change = Self::modify(base.clone(), edits.clone(), notes, ctx)?;
         Ok(Self { edit: FileEdit::Move { base, to, edits }, ..change })
+    }
+
+    /// As the formatters of the file would have it: one change together with the edit, and one undo step. What they did is told to the model, whose next
+    /// edit must fit.
+    pub(super) async fn formatted(self, ctx: &ToolContext) -> Result<Self, ToolError> {
+        let is_as_it_was = |edits: &EditSet| edits.is_empty();
+        let given = match (&self.edit, &self.after) {
+            (FileEdit::Delete { .. }, _) | (_, None) => return Ok(self),
+            (FileEdit::Move { edits, .. }, _) if is_as_it_was(edits) => return Ok(self),
+            (_, Some(after)) => after.to_string(),
+        };
+        let path = self.target().clone();
+        let Some(Formatted { text, by, failures }) = ctx.formatting.format(&path, &given).await else {
+            return Ok(self);
+        };
+        let mut notes = [self.notes, failures].concat();
+        let text = with_endings_of(&given, &text);
+        if *text == given {
+            return Ok(Self { notes, ..self });
+        }
+        check_text(&path, &text)?;
+        let by = by.join(" and ");
+        let after = Rope::from(text.as_ref());
+        let edit = match self.edit {
+            FileEdit::Create { path, text: raw } => {
+                let mark = if raw.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+                FileEdit::Create { path, text: format!("{mark}{text}") }
+            }
+            FileEdit::Modify { base, .. } => {
+                let edits = EditSet::between(&base.text, &after);
+                if is_as_it_was(&edits) {
+                    return Err(ToolError::Tell(format!(
+                        "{path} was not changed: {by} formats the new text to what is there already."
+                    )));
+                }
+                FileEdit::Modify { base, edits }
+            }
+            FileEdit::Move { base, to, .. } => {
+                let edits = EditSet::between(&base.text, &after);
+                FileEdit::Move { base, to, edits }
+            }
+            delete @ FileEdit::Delete { .. } => delete,
+        };
+        let difference = diff::unified(&path.name(), &Rope::from(given), &after, 0);
+        let is_short = difference.len() <= MOST_DIFFERENCE;
+        notes.push(if is_short {
+            format!("{by} formatted it, so that it differs from what you gave:\n{}", difference.trim_end())
+        } else {
+            format!("{by} formatted it, and changed much of what you gave: read the file before the next edit of it.")
+        });
+        Ok(Self { edit, after: Some(after), notes, known: self.known && is_short, before: self.before })
     }
 
     pub(super) fn prepared(self) -> Prepared<Self> {
@@ -164,8 +219,12 @@ impl Change {
     }
 }
 
-/// All of `changes` or none; they are of different files.
-pub(super) async fn commit_all(changes: Vec<Change>, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
+/// All of `changes` or none; they are of different files. `headline` says what was done.
+pub(super) async fn commit_all(
+    headline: &str,
+    changes: Vec<Change>,
+    ctx: &ToolContext,
+) -> Result<ToolOutput, CommitError> {
     let known = join_all(changes.iter().map(|change| known_problems(change, ctx))).await;
     let edits = changes.iter().map(|change| change.edit.clone()).collect();
     let applied = ctx.view.apply(edits, &ctx.label, &ctx.cancel).await?;
@@ -180,7 +239,7 @@ pub(super) async fn commit_all(changes: Vec<Change>, ctx: &ToolContext) -> Resul
     }
     let problems =
         join_all(done.iter().map(|(change, applied, known)| found(known.clone(), change, applied, ctx))).await;
-    let mut output = ToolOutput { text: "The patch was applied:".to_owned(), ..ToolOutput::default() };
+    let mut output = ToolOutput { text: format!("{headline}:"), ..ToolOutput::default() };
     let mut files = Vec::with_capacity(done.len());
     let mut more = Vec::new();
     for ((change, applied, _), problems) in done.iter().zip(problems) {

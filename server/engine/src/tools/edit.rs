@@ -55,18 +55,19 @@ impl Tool for Edit {
 
     async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Change>, ToolError> {
         let path = path::resolve(&input.file_path, &ctx.facts)?;
-        match ctx.view.snapshot(&path).await {
+        let change = match ctx.view.snapshot(&path).await {
             Ok(base) if base.text.len_bytes() == 0 && input.old_string.is_empty() => fill(base, &input.new_string, ctx),
             Ok(base) => replace(base, input, ctx),
             Err(ViewError::Disk(DiskError::NotFound(_))) if input.old_string.is_empty() => {
-                Ok(Change::create(path, input.new_string.clone())?.prepared())
+                Change::create(path, input.new_string.clone())
             }
             Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(&path, &ctx.view).await),
             Err(ViewError::Disk(DiskError::IsDirectory(_))) => {
                 Err(ToolError::Tell(format!("{path} is a folder; name a file in it")))
             }
             Err(error) => Err(error.into()),
-        }
+        };
+        Ok(change?.formatted(ctx).await?.prepared())
     }
 
     async fn commit(&self, change: Change, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
@@ -75,15 +76,15 @@ impl Tool for Edit {
 }
 
 /// An empty file is as good as none.
-fn fill(base: Snapshot, text: &str, ctx: &ToolContext) -> Result<Prepared<Change>, ToolError> {
+fn fill(base: Snapshot, text: &str, ctx: &ToolContext) -> Result<Change, ToolError> {
     let edits = EditSet::between(&base.text, &Rope::from(text));
     if edits.is_empty() {
         return Err(ToolError::Tell(format!("{} is empty and `newString` too; nothing was changed", base.path)));
     }
-    Ok(Change::modify(base, edits, Vec::new(), ctx)?.known().prepared())
+    Ok(Change::modify(base, edits, Vec::new(), ctx)?.known())
 }
 
-fn replace(base: Snapshot, input: &Input, ctx: &ToolContext) -> Result<Prepared<Change>, ToolError> {
+fn replace(base: Snapshot, input: &Input, ctx: &ToolContext) -> Result<Change, ToolError> {
     let replacement = Replacement { old: &input.old_string, new: &input.new_string, replace_all: input.replace_all };
     let matched = find_edit(&base.text, replacement).map_err(|error| unmatched(&base, error, ctx))?;
     if matched.edits.is_empty() {
@@ -94,7 +95,7 @@ fn replace(base: Snapshot, input: &Input, ctx: &ToolContext) -> Result<Prepared<
         notes.push(format!("{} occurrences were replaced.", matched.replacements));
     }
     notes.extend(matched.warnings.into_iter().map(|warning| format!("Note: {warning}")));
-    Ok(Change::modify(base, matched.edits, notes, ctx)?.prepared())
+    Change::modify(base, matched.edits, notes, ctx)
 }
 
 /// For the model, of the text as it stands.

@@ -61,7 +61,7 @@ impl Tool for MultiEdit {
         let Some(first) = input.edits.first() else {
             return Err(ToolError::Tell(format!("{path} was not changed: `edits` is empty; give at least one")));
         };
-        match ctx.view.snapshot(&path).await {
+        let change = match ctx.view.snapshot(&path).await {
             Ok(base) => modify(base, &input.edits, ctx),
             Err(ViewError::Disk(DiskError::NotFound(_))) if first.old_string.is_empty() => create(path, &input.edits),
             Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(&path, &ctx.view).await),
@@ -69,7 +69,8 @@ impl Tool for MultiEdit {
                 Err(ToolError::Tell(format!("{path} is a folder; name a file in it")))
             }
             Err(error) => Err(error.into()),
-        }
+        };
+        Ok(change?.formatted(ctx).await?.prepared())
     }
 
     async fn commit(&self, change: Change, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
@@ -77,21 +78,21 @@ impl Tool for MultiEdit {
     }
 }
 
-fn modify(base: Snapshot, edits: &[Item], ctx: &ToolContext) -> Result<Prepared<Change>, ToolError> {
+fn modify(base: Snapshot, edits: &[Item], ctx: &ToolContext) -> Result<Change, ToolError> {
     let matched = find_edits(&base.text, &replacements(edits)).map_err(|error| unmatched(&base, error, edits, ctx))?;
     let mut notes = vec![counted(edits.len(), matched.replacements)];
     notes.extend(matched.warnings.into_iter().map(|warning| format!("Note on {warning}")));
-    Ok(Change::modify(base, matched.edits, notes, ctx)?.prepared())
+    Change::modify(base, matched.edits, notes, ctx)
 }
 
 /// The first of the edits writes the text that the others change.
-fn create(path: AbsPath, edits: &[Item]) -> Result<Prepared<Change>, ToolError> {
+fn create(path: AbsPath, edits: &[Item]) -> Result<Change, ToolError> {
     let nothing = Rope::new();
     let matched = match find_edits(&nothing, &replacements(edits)) {
         Ok(matched) => matched,
         // An empty file is made from nothing.
         Err(_) if matches!(edits, [only] if only.new_string.is_empty()) => {
-            return Ok(Change::create(path, String::new())?.prepared());
+            return Change::create(path, String::new());
         }
         Err(error) => {
             let which = numbered(error.index, edits.len());
@@ -99,7 +100,7 @@ fn create(path: AbsPath, edits: &[Item]) -> Result<Prepared<Change>, ToolError> 
         }
     };
     let text = matched.edits.apply(&nothing).map_err(|error| ToolError::Tell(error.to_string()))?;
-    Ok(Change::create(path, text.to_string())?.prepared())
+    Change::create(path, text.to_string())
 }
 
 fn replacements(edits: &[Item]) -> Vec<Replacement<'_>> {

@@ -37,29 +37,37 @@ pub(super) async fn after(target: DiagnosticsTarget, ctx: &ToolContext) -> Diagn
 
 /// The text for the model; empty where there is nothing to say. The lines of `before` are those of `base`, which `edits` changed.
 pub(super) fn changed(before: &DiagnosticsReport, after: &DiagnosticsReport, base: &Rope, now: &Rope) -> String {
-    let after = match after {
-        DiagnosticsReport::Ready(after) => after,
+    let (after, missing) = match after {
+        DiagnosticsReport::Ready(after) => (after, None),
+        DiagnosticsReport::Partly { found, missing } => {
+            (found, Some(format!("Not in time with the new text: {}.", missing.join(", "))))
+        }
         DiagnosticsReport::NotReady => {
             return "Diagnostics of the new text were not ready in time.".to_owned();
         }
         DiagnosticsReport::Unavailable => return String::new(),
     };
-    match before {
+    let told = match before {
         DiagnosticsReport::Ready(before) => {
-            let (new, fixed) = compare(before, after, base, now);
+            let (new, mut fixed) = compare(before, after, base, now);
+            if missing.is_some() {
+                // They may be of those who have not spoken.
+                fixed.clear();
+            }
             let room = MOST_SHOWN.saturating_sub(new.len()).max(1);
             let sections =
                 [section("New problems in this file", &new, MOST_SHOWN), section("Fixed by this edit", &fixed, room)];
-            if new.is_empty() && fixed.is_empty() && !after.is_empty() {
+            if new.is_empty() && fixed.is_empty() && !after.is_empty() && missing.is_none() {
                 return format!("The edit changed none of the {} problems in this file.", after.len());
             }
             sections.into_iter().flatten().collect::<Vec<_>>().join("\n")
         }
-        // Without a state before, all that is there now may be new.
-        DiagnosticsReport::NotReady | DiagnosticsReport::Unavailable => {
+        // Without a whole state before, all that is there now may be new.
+        DiagnosticsReport::Partly { .. } | DiagnosticsReport::NotReady | DiagnosticsReport::Unavailable => {
             section("Problems in this file now", after, MOST_SHOWN).unwrap_or_default()
         }
-    }
+    };
+    [told, missing.unwrap_or_default()].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// New and fixed ones. A problem that only moved is neither: first those on the line to which the edit moved them are paired, then those of equal words.

@@ -48,16 +48,17 @@ impl Tool for Write {
 
     async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Change>, ToolError> {
         let path = path::resolve(&input.file_path, &ctx.facts)?;
-        match ctx.view.snapshot(&path).await {
+        let change = match ctx.view.snapshot(&path).await {
             Ok(base) => replace(base, &input.content, ctx),
-            Err(ViewError::Disk(DiskError::NotFound(_))) => Ok(Change::create(path, input.content.clone())?.prepared()),
+            Err(ViewError::Disk(DiskError::NotFound(_))) => Change::create(path, input.content.clone()),
             Err(ViewError::Disk(DiskError::IsDirectory(_))) => {
                 Err(ToolError::Tell(format!("{path} is a folder; name a file in it")))
             }
             Err(error) => {
                 Err(ToolError::Tell(format!("{error}. Nothing was written; to replace it, delete it first.")))
             }
-        }
+        };
+        Ok(change?.formatted(ctx).await?.prepared())
     }
 
     async fn commit(&self, change: Change, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
@@ -65,7 +66,7 @@ impl Tool for Write {
     }
 }
 
-fn replace(base: Snapshot, content: &str, ctx: &ToolContext) -> Result<Prepared<Change>, ToolError> {
+fn replace(base: Snapshot, content: &str, ctx: &ToolContext) -> Result<Change, ToolError> {
     let seen = ctx.seen.get(base.key.path());
     if base.text.len_bytes() > 0 && seen != Some(base.hash) {
         let why = match seen {
@@ -91,7 +92,7 @@ fn replace(base: Snapshot, content: &str, ctx: &ToolContext) -> Result<Prepared<
     }
     let converted = matches!(content, Cow::Owned(_));
     let notes = converted.then(|| "Its line endings were kept as they are in the file.".to_owned());
-    Ok(Change::modify(base, edits, notes.into_iter().collect(), ctx)?.known().prepared())
+    Ok(Change::modify(base, edits, notes.into_iter().collect(), ctx)?.known())
 }
 
 /// The file keeps its style of line endings (R1.2); one without any line break has none.

@@ -1,0 +1,154 @@
+-- `_copydesk/language`: hands a request on to one of the other language servers of a buffer, and its answer back.
+-- Positions that are sent are converted to the server's columns; those of the answer stay the server's, which the answer names.
+
+local files = require('copydesk.files')
+
+local M = {}
+
+--- Requests that follow another one, whose method says whether a server knows them.
+local follows = {
+  ['callHierarchy/incomingCalls'] = 'textDocument/prepareCallHierarchy',
+  ['callHierarchy/outgoingCalls'] = 'textDocument/prepareCallHierarchy',
+  ['codeAction/resolve'] = 'textDocument/codeAction',
+}
+
+---@param position lsp.Position
+---@param buffer integer
+---@param from string
+---@param to string
+---@return lsp.Position
+local function converted(position, buffer, from, to)
+  if from == to then
+    return position
+  end
+  local line = vim.api.nvim_buf_get_lines(buffer, position.line, position.line + 1, false)[1] or ''
+  local byte = vim.str_byteindex(line, from, position.character, false)
+  return { line = position.line, character = vim.str_utfindex(line, to, byte, false) }
+end
+
+--- The first server that knows the method, or the one that is named.
+---@param buffer integer
+---@param method string
+---@param name string?
+---@param daemon integer The daemon's client id.
+---@return vim.lsp.Client?
+local function server_of(buffer, method, name, daemon)
+  for _, client in ipairs(vim.lsp.get_clients({ bufnr = buffer })) do
+    local is_meant = client.id ~= daemon and (not name or client.name == name)
+    if is_meant and client:supports_method(follows[method] or method, buffer) then
+      return client
+    end
+  end
+end
+
+--- What the server has said of the lines in question, for code actions.
+---@param client vim.lsp.Client
+---@param buffer integer
+---@param range lsp.Range
+---@return lsp.Diagnostic[]
+local function problems(client, buffer, range)
+  local found = {}
+  for _, is_pull in ipairs({ false, true }) do
+    local namespace = vim.lsp.diagnostic.get_namespace(client.id, is_pull)
+    for _, shown in ipairs(vim.diagnostic.get(buffer, { namespace = namespace })) do
+      if shown.lnum <= range['end'].line and (shown.end_lnum or shown.lnum) >= range.start.line then
+        found[#found + 1] = shown
+      end
+    end
+  end
+  return vim.lsp.diagnostic.from(found)
+end
+
+--- The versions of the open documents that an edit names.
+---@param edit table?
+---@return { uri: string, version: integer }[]
+local function versions(edit)
+  local found = {}
+  ---@param uri string
+  local function add(uri)
+    local buffer = files.buffer_of(uri)
+    if buffer and vim.api.nvim_buf_is_loaded(buffer) then
+      found[#found + 1] = { uri = uri, version = vim.lsp.util.buf_versions[buffer] }
+    end
+  end
+  if type(edit) ~= 'table' then
+    return found
+  end
+  for uri in pairs(edit.changes or {}) do
+    add(uri)
+  end
+  for _, change in ipairs(edit.documentChanges or {}) do
+    if change.textDocument then
+      add(change.textDocument.uri)
+    end
+  end
+  return found
+end
+
+--- The answer to `_copydesk/language`.
+---@param params { document: { uri: string, version: integer? }, method: string, params: table, server: string?, waitMs: integer }
+---@param daemon vim.lsp.Client
+---@param answer fun(result: table)
+function M.answer(params, daemon, answer)
+  local buffer = files.buffer_of(params.document.uri)
+  local client = buffer
+    and vim.api.nvim_buf_is_loaded(buffer)
+    and server_of(buffer, params.method, params.server, daemon.id)
+  if not buffer or not client then
+    answer({ state = 'unavailable' })
+    return
+  end
+  local version = params.document.version
+  if version and vim.lsp.util.buf_versions[buffer] ~= version then
+    answer({ state = 'not_ready', server = client.name })
+    return
+  end
+  local sent = params.params
+  local from, to = daemon.offset_encoding, client.offset_encoding
+  if sent.position then
+    sent.position = converted(sent.position, buffer, from, to)
+  end
+  -- A range stands in an item of an earlier answer too, and is the server's own there.
+  if sent.range and params.method == 'textDocument/codeAction' then
+    sent.context.diagnostics = problems(client, buffer, sent.range)
+    sent.range = {
+      start = converted(sent.range.start, buffer, from, to),
+      ['end'] = converted(sent.range['end'], buffer, from, to),
+    }
+  end
+  local finished = false
+  ---@type integer?
+  local id
+  ---@param result table
+  local function finish(result)
+    if not finished then
+      finished = true
+      result.server, result.positionEncoding = client.name, client.offset_encoding
+      answer(result)
+    end
+  end
+  local timer = vim.defer_fn(function()
+    if not finished and id then
+      client:cancel_request(id)
+    end
+    finish({ state = 'not_ready' })
+  end, params.waitMs)
+  local is_sent
+  is_sent, id = client:request(params.method, sent, function(err, result)
+    if not timer:is_closing() then
+      timer:close()
+    end
+    if err then
+      finish({ state = 'failed', result = err.message })
+      return
+    end
+    -- An edit, alone or in a code action.
+    local edit = type(result) == 'table' and (result.edit or result) or nil
+    finish({ state = 'ready', result = result == nil and vim.NIL or result, versions = versions(edit) })
+  end, buffer)
+  if not is_sent then
+    finish({ state = 'unavailable' })
+  end
+end
+
+return M

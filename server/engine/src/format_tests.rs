@@ -1,0 +1,299 @@
+//! Through the tools that edit, with a shell that plays the formatter.
+
+use copydesk_workspace::disk::Disk as _;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::event::SessionEvent;
+use crate::permission::{Guard, Guards};
+use crate::ports::{Confinement, OptionKind, Preview};
+use crate::workbench::{Act, Bench, path};
+
+const EDIT: &str = "edit";
+
+fn all() -> Formatters {
+    Formatters::On(BTreeMap::new())
+}
+
+fn named<const N: usize>(formatters: [(&str, FormatterSettings); N]) -> Formatters {
+    Formatters::On(formatters.into_iter().map(|(name, settings)| (name.to_owned(), settings)).collect())
+}
+
+fn edit(file: &str, old: &str, new: &str) -> Value {
+    json!({ "filePath": file, "oldString": old, "newString": new })
+}
+
+/// Blanks around each `=`.
+fn spaced(_: &str, text: &str) -> Result<String, (i32, &'static str)> {
+    Ok(text.replace(" = ", "=").replace('=', " = "))
+}
+
+fn bench(formatters: Formatters) -> Bench {
+    let bench = Bench::trusting().formatting(formatters);
+    bench.shell.formats(spaced);
+    bench
+}
+
+/// The programs that were started, in order.
+fn started(bench: &Bench) -> Vec<String> {
+    let program = |text: &str| text.lines().last().unwrap().split(' ').next().unwrap().trim_matches('\'').to_owned();
+    bench.shell.commands().iter().map(|command| program(&command.command)).collect()
+}
+
+#[tokio::test]
+async fn without_the_key_nothing_is_formatted() {
+    let bench = bench(Formatters::default());
+    bench.put("/w/a.go", "a=1\n");
+    bench.done(EDIT, edit("a.go", "a=1", "a=2")).await;
+    assert_eq!(bench.text("/w/a.go"), "a=2\n");
+    assert!(bench.shell.commands().is_empty());
+}
+
+#[tokio::test]
+async fn r6_4_the_model_is_told_what_a_formatter_changed_and_its_next_edit_matches() {
+    let bench = bench(all());
+    bench.put("/w/a.go", "x\ny\n");
+    bench.done("read", json!({ "filePath": "a.go" })).await;
+    let text = bench.done(EDIT, edit("a.go", "x", "a=1")).await;
+    assert!(text.contains("gofmt formatted it, so that it differs from what you gave:"), "{text}");
+    assert!(text.contains("-a=1\n+a = 1"), "{text}");
+    assert_eq!(bench.text("/w/a.go"), "a = 1\ny\n");
+    // What it knows is the formatted text: neither is it told that the file is another one, nor refused to replace it.
+    let text = bench.done(EDIT, edit("a.go", "a = 1", "a = 2")).await;
+    assert!(!text.contains("formatted"), "{text}");
+    bench.done("write", json!({ "filePath": "a.go", "content": "b=1\n" })).await;
+    assert_eq!(bench.text("/w/a.go"), "b = 1\n");
+    // Nothing of it stays.
+    let left = |folder: &str| bench.disk.list(&path(folder)).unwrap().len();
+    assert_eq!((left("/data/tool-output"), left("/tmp/copydesk")), (0, 0));
+}
+
+#[tokio::test]
+async fn a_much_changed_file_is_to_be_read_again() {
+    let bench = bench(all());
+    let content = "a=1\n".repeat(2000);
+    let text = bench.done("write", json!({ "filePath": "a.go", "content": content })).await;
+    assert!(text.contains("read the file before the next edit of it") && text.len() < 1000, "{text}");
+    let text = bench.failed("write", json!({ "filePath": "a.go", "content": "b\n" })).await;
+    assert!(text.contains("you have not read it"), "{text}");
+}
+
+#[tokio::test]
+async fn r6_2_an_open_document_is_formatted_in_the_buffer_as_one_undo_step() {
+    let bench = bench(all());
+    bench.put("/w/a.go", "old\n");
+    bench.open("/w/a.go", 3, "x\nunsaved\n");
+    bench.done(EDIT, edit("a.go", "x", "a=1")).await;
+    assert_eq!(bench.buffer("/w/a.go"), "a = 1\nunsaved\n");
+    assert_eq!(bench.text("/w/a.go"), "old\n");
+    let requests = bench.editor.requests();
+    assert_eq!(requests.len(), 1);
+    assert_eq!((requests[0].label.as_str(), requests[0].documents[0].version), ("Copydesk: edit a.go", 3));
+    // The text went to the formatter, not the file.
+    let command = &bench.shell.commands()[0].command;
+    assert!(!command.contains("/w/a.go"), "{command}");
+}
+
+#[tokio::test]
+async fn r4_3_what_is_asked_is_the_formatted_text() {
+    let bench = Bench::new().formatting(all());
+    bench.shell.formats(spaced);
+    *bench.editor.free.lock().unwrap() = false;
+    bench.put("/w/a.go", "x\n");
+    bench.client.answer_all(OptionKind::AllowOnce);
+    bench.done(EDIT, edit("a.go", "x", "a=1")).await;
+    let asks = bench.client.asks();
+    let Preview::Edit(diffs) = &asks[0].preview else { unreachable!("an edit") };
+    assert_eq!(diffs[0].after.as_deref(), Some("a = 1\n"));
+    assert_eq!(bench.text("/w/a.go"), "a = 1\n");
+}
+
+#[tokio::test]
+async fn a_formatter_that_fails_changes_nothing_and_is_told() {
+    for (answer, says) in [
+        (Err((2, "1:5: expected operand\n")), "The formatter gofmt failed and changed nothing: 1:5: expected operand"),
+        (Err((3, "")), "it ended with code 3"),
+        (Ok(String::new()), "it answered with an empty text"),
+    ] {
+        let bench = bench(all());
+        bench.shell.formats(move |_, _| answer.clone());
+        bench.put("/w/a.go", "x\n");
+        let text = bench.done(EDIT, edit("a.go", "x", "a=1")).await;
+        assert!(text.contains(says), "{text}");
+        assert_eq!(bench.text("/w/a.go"), "a=1\n");
+    }
+}
+
+#[tokio::test]
+async fn an_edit_that_the_formatter_takes_back_is_no_success() {
+    let bench = bench(all());
+    bench.put("/w/a.go", "a = 1\n");
+    let text = bench.failed(EDIT, edit("a.go", "a = 1", "a=1")).await;
+    assert!(text.contains("gofmt formats the new text to what is there already"), "{text}");
+}
+
+#[tokio::test]
+async fn r1_2_line_endings_and_the_mark_stay() {
+    let bench = bench(all());
+    bench.shell.formats(|command, text| spaced(command, &text.replace("\r\n", "\n")));
+    bench.put("/w/a.go", "\u{feff}x\r\ny=1\r\n");
+    bench.done(EDIT, edit("a.go", "x", "a=1")).await;
+    assert_eq!(bench.text("/w/a.go"), "\u{feff}a = 1\r\ny = 1\r\n");
+    bench.done("write", json!({ "filePath": "b.go", "content": "\u{feff}a=1\n" })).await;
+    assert_eq!(bench.text("/w/b.go"), "\u{feff}a = 1\n");
+}
+
+#[tokio::test]
+async fn a_patch_is_formatted_file_by_file() {
+    let bench = bench(all());
+    bench.put("/w/a.go", "x\n").put("/w/c.go", "x=1\n").put("/w/d.go", "x=1\n");
+    let patch = "*** Begin Patch\n*** Update File: a.go\n@@\n-x\n+a=1\n*** Add File: b.go\n+b=1\n*** Update File: c.go\n*** Move to: e.go\n*** Delete File: d.go\n*** End Patch";
+    let text = bench.done("apply_patch", json!({ "patchText": patch })).await;
+    assert_eq!((bench.text("/w/a.go"), bench.text("/w/b.go")), ("a = 1\n".to_owned(), "b = 1\n".to_owned()));
+    // Only moved, it is as it was.
+    assert_eq!(bench.text("/w/e.go"), "x=1\n");
+    assert_eq!((started(&bench).len(), text.matches("gofmt formatted it").count()), (2, 2), "{text}");
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_passed_over_and_not_tried_again() {
+    let bench = bench(all());
+    bench.shell.formats(|_, _| Err((127, "bash: gofmt: command not found")));
+    bench.put("/w/a.go", "x\n");
+    let text = bench.done(EDIT, edit("a.go", "x", "y")).await;
+    assert!(!text.contains("gofmt"), "{text}");
+    bench.done(EDIT, edit("a.go", "y", "z")).await;
+    assert_eq!(started(&bench), ["gofmt"]);
+    // One that the configuration names is missed.
+    let own = FormatterSettings {
+        command: Some(vec!["own".to_owned()]),
+        extensions: Some(vec![".own".to_owned()]),
+        ..FormatterSettings::default()
+    };
+    let bench = self::bench(named([("own", own)]));
+    bench.shell.formats(|_, _| Err((127, "bash: own: command not found")));
+    bench.put("/w/a.own", "x\n");
+    let text = bench.done(EDIT, edit("a.own", "x", "y")).await;
+    assert!(text.contains("own: command not found"), "{text}");
+}
+
+#[tokio::test]
+async fn r19_1_programs_of_the_repository_run_only_where_it_is_trusted() {
+    let check = async |bench: &Bench, expected: &[&str]| {
+        bench.put("/w/src/a.ts", "x\n").put("/w/package.json", r#"{"devDependencies": {"prettier": "3"}}"#);
+        bench.put("/w/node_modules/.bin/prettier", "#!/bin/sh\n");
+        bench.done(EDIT, edit("src/a.ts", "x", "y")).await;
+        assert_eq!(started(bench), expected);
+    };
+    let notices = |bench: &Bench| {
+        let is_told = |event: &SessionEvent| matches!(event, SessionEvent::Notice { text, .. } if text.contains("prettier is not run"));
+        bench.client.events().iter().filter(|event| is_told(event)).count()
+    };
+    let untrusted = bench(all());
+    check(&untrusted, &[]).await;
+    untrusted.done(EDIT, edit("src/a.ts", "y", "z")).await;
+    assert_eq!(notices(&untrusted), 1);
+    let mut trusted = bench(all());
+    trusted.config.guards = Guards::without([Guard::Trust]);
+    check(&trusted, &["/w/node_modules/.bin/prettier"]).await;
+    // That the user names it is his word for his own program, not for the repository's.
+    check(&bench(named([("prettier", FormatterSettings::default())])), &["prettier"]).await;
+}
+
+#[tokio::test]
+async fn conditions_are_those_of_the_formatters() {
+    let check = async |files: &[(&str, &str)], file: &str, expected: &[&str]| {
+        let bench = bench(all());
+        for (name, text) in files {
+            bench.put(&format!("/w/{name}"), *text);
+        }
+        bench.done("write", json!({ "filePath": file, "content": "x\n" })).await;
+        assert_eq!(started(&bench), expected, "{files:?} {file}");
+    };
+    check(&[], "src/a.c", &[]).await;
+    check(&[(".clang-format", "")], "src/a.c", &["clang-format"]).await;
+    check(&[(".ocamlformat", "")], "a.ml", &["ocamlformat"]).await;
+    check(&[("biome.json", "{}")], "src/a.json", &["biome"]).await;
+    check(&[], "a.json", &[]).await;
+    check(&[("pyproject.toml", "[tool.ruff]\n")], "src/a.py", &["ruff"]).await;
+    check(&[("requirements.txt", "ruff==1\n"), ("ruff.toml", "")], "a.py", &["ruff"]).await;
+    check(&[], "a.py", &["uv"]).await;
+    check(&[], "a.html.erb", &["htmlbeautifier"]).await;
+    check(&[], "a.rs", &["rustfmt"]).await;
+    check(&[], "rs", &[]).await;
+}
+
+#[tokio::test]
+async fn disabling_ruff_or_uv_disables_both() {
+    for name in ["ruff", "uv"] {
+        let off = FormatterSettings { disabled: true, ..FormatterSettings::default() };
+        let bench = bench(named([(name, off)]));
+        bench.put("/w/ruff.toml", "").put("/w/a.py", "x\n");
+        bench.done(EDIT, edit("a.py", "x", "y")).await;
+        assert_eq!(started(&bench), [""; 0], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn rustfmt_gets_the_edition_of_the_crate() {
+    let bench = bench(all());
+    bench.put("/w/Cargo.toml", "[workspace.package]\nedition = \"2024\"\n");
+    bench.put("/w/one/Cargo.toml", "[package]\nedition.workspace = true\n").put("/w/one/src/a.rs", "x\n");
+    bench.done(EDIT, edit("one/src/a.rs", "x", "y")).await;
+    let commands = bench.shell.commands();
+    assert!(commands[0].command.contains("'--edition' '2024' <"), "{}", commands[0].command);
+    // Where it finds its configuration.
+    assert_eq!(commands[0].folder, path("/w/one/src"));
+}
+
+#[tokio::test]
+async fn a_formatter_only_reads_the_workspace_and_has_no_network() {
+    let bench = bench(all());
+    bench.shell.enforce();
+    bench.put("/w/a.go", "x\n");
+    bench.done(EDIT, edit("a.go", "x", "y")).await;
+    let commands = bench.shell.commands();
+    let Confinement::Sandbox(policy) = &commands[0].confinement else { unreachable!("there is a sandbox") };
+    assert!(policy.writable.is_empty() && !policy.network, "{policy:?}");
+    assert_eq!(commands[0].hidden_vars, ["OPENAI_API_KEY"]);
+}
+
+#[tokio::test]
+async fn a_command_of_the_user_gets_a_copy_beside_the_file() {
+    let own = FormatterSettings {
+        command: Some(["own fmt", "--write", "$FILE"].map(str::to_owned).to_vec()),
+        extensions: Some(vec!["own".to_owned()]),
+        environment: [("STYLE".to_owned(), "it's".to_owned()), ("no name".to_owned(), String::new())].into(),
+        ..FormatterSettings::default()
+    };
+    let bench = bench(named([("own", own)]));
+    bench.shell.enforce();
+    bench.put("/w/src/it's.own", "x\n");
+    bench.done(EDIT, edit("src/it's.own", "x", "a=1")).await;
+    assert_eq!(bench.text("/w/src/it's.own"), "a = 1\n");
+    let commands = bench.shell.commands();
+    let text = &commands[0].command;
+    let id = text.split(".copydesk-").nth(1).unwrap().split('\'').next().unwrap();
+    let text = text.replace(id, "ID");
+    let expected = [
+        "umask 077",
+        "mkdir -p -- '/tmp/copydesk' || exit",
+        r"export STYLE='it'\''s'",
+        "mkdir -- '/w/src/.copydesk-ID' 2>/dev/null || { echo 'the folder of the file does not exist yet'; exit 1; }",
+        r"trap 'rm -rf -- '''\''/w/src/.copydesk-ID'\''' EXIT",
+        r"cat <'/data/tool-output/ID' >'/w/src/.copydesk-ID/it'\''s.own' && 'own fmt' '--write' '/w/src/.copydesk-ID/it'\''s.own' && cat <'/w/src/.copydesk-ID/it'\''s.own' >'/tmp/copydesk/ID.out'",
+    ];
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    let Confinement::Sandbox(policy) = &commands[0].confinement else { unreachable!("there is a sandbox") };
+    assert_eq!(policy.writable, [path("/w/src")]);
+}
+
+#[tokio::test]
+async fn an_edit_that_the_editor_refuses_is_formatted_for_the_new_text() {
+    let bench = bench(all());
+    bench.put("/w/a.go", "x\ny\n");
+    bench.open("/w/a.go", 1, "x\ny\n");
+    bench.editor.will(Act::Refuse);
+    bench.done(EDIT, edit("a.go", "x", "a=1")).await;
+    assert_eq!(bench.buffer("/w/a.go"), "a = 1\ny\n");
+}
