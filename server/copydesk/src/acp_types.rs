@@ -2,10 +2,12 @@
 
 use agent_client_protocol_schema::v1 as acp;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::prelude::BASE64_STANDARD;
 use base64::{Engine as _, alphabet};
 use copydesk_engine::engine::{Lives, SessionSummary};
 use copydesk_engine::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use copydesk_engine::image::{Image, Prompt};
+use copydesk_engine::media::Media;
 use copydesk_engine::message::{FileDiff, PromptPart, Todo, ToolStatus, TurnEnd};
 use copydesk_engine::permission::Mode;
 use copydesk_engine::ports::{Ask, AskOutcome, AskedPart, Elsewhere, OptionKind, Preview};
@@ -374,11 +376,17 @@ fn status(state: ToolCallState) -> acp::ToolCallStatus {
     }
 }
 
+/// A document is not sent to the client: the call's location is its file.
 fn content(view: &ToolCallView) -> Vec<acp::ToolCallContent> {
     let mut content: Vec<_> = view.diffs.iter().map(diff).collect();
     if !view.text.is_empty() {
         content.push(text_block(view.text.clone()));
     }
+    content.extend(view.media.iter().filter_map(Media::as_image).map(|image| {
+        let data = BASE64_STANDARD.encode(image.bytes());
+        let image = acp::ImageContent::new(data, image.kind().mime());
+        acp::ToolCallContent::Content(acp::Content::new(acp::ContentBlock::Image(image)))
+    }));
     content
 }
 

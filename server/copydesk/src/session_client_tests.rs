@@ -97,6 +97,7 @@ fn call(state: ToolCallState, text: &str) -> ToolCallView {
         input: json!({}),
         text: text.to_owned(),
         diffs: Vec::new(),
+        media: Vec::new(),
         locations: Vec::new(),
         allowed_by: Vec::new(),
     }

@@ -32,6 +32,7 @@ use crate::agent::{self, Agent};
 use crate::confinement::SandboxSettings;
 use crate::cost::Prices;
 use crate::format::Formatters;
+use crate::history::Takes;
 use crate::image::MAX_BASE64_BYTES;
 use crate::message::ModelRef;
 use crate::permission::{Guard, Guards, Mode};
@@ -104,8 +105,8 @@ pub struct ConfiguredModel {
     pub settings: ModelSettings,
     /// Whether an agent's temperature may be sent.
     pub takes_temperature: bool,
-    /// Whether it is sent images; where not, it is told of them in words.
-    pub takes_images: bool,
+    /// What it is sent beside text.
+    pub takes: Takes,
     pub prices: Option<Prices>,
 }
 
@@ -200,7 +201,7 @@ impl Config {
             provider: Arc::clone(provider),
             settings: ModelSettings::default(),
             takes_temperature: true,
-            takes_images: true,
+            takes: providers::takes(provider.wire, &wanted.model, None, None),
             prices: None,
         })
     }

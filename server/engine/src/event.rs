@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::ids::{CallId, MessageId};
 use crate::image::Prompt;
+use crate::media::Media;
 use crate::message::{FileDiff, ModelRef, Todo, ToolStatus, TurnEnd, Usage};
 use crate::permission::Mode;
 use crate::run::TurnSpent;
@@ -101,6 +102,8 @@ pub struct ToolCallView {
     /// Output so far, or the result.
     pub text: String,
     pub diffs: Vec<FileDiff>,
+    /// What the result shows beside its text.
+    pub media: Vec<Media>,
     /// Files with one-based lines.
     pub locations: Vec<(AbsPath, Option<usize>)>,
     /// Of a call that was run: what allowed each thing that it did (R9.4), for people.

@@ -7,8 +7,8 @@ use copydesk_workspace::hash::ContentHash;
 use serde_json::{Value, json};
 
 use crate::ids::{CallId, MessageId, Millis};
-use crate::image::Image;
-use crate::message::{Entry, Finish, ModelRef, PromptPart, ToolResult, ToolStatus, TurnEnd, Usage};
+use crate::media::{Media, MediaType};
+use crate::message::{Entry, Finish, MediaPart, ModelRef, PromptPart, ToolResult, ToolStatus, TurnEnd, Usage};
 use crate::ports::{AssistantBlock, Content, ModelMessage, ResultBlock, push_text};
 
 /// The longest name of a tool that providers take, in characters.
@@ -22,33 +22,52 @@ const INTERRUPTED: &str = "This call was cancelled or interrupted before it gave
 
 const NO_OUTPUT: &str = "(no output)";
 
-/// What the images that a conversation names are sent as.
-#[derive(Debug, Clone, Copy)]
-pub enum Images<'a> {
-    /// The model takes none: it is told of each in words.
-    Unseen,
-    /// By their bytes. One that is missing was lost, and the model is told so.
-    Seen(&'a BTreeMap<ContentHash, Image>),
+/// What a model takes beside text; of the rest it is told in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Takes {
+    pub images: bool,
+    pub documents: bool,
 }
 
-/// The images that the entries name, each once.
-pub fn named_images(entries: &[Entry]) -> BTreeSet<ContentHash> {
-    let parts = entries.iter().flat_map(|entry| match entry {
-        Entry::User { parts, .. } => parts.as_slice(),
-        _ => &[],
-    });
-    parts
-        .filter_map(|part| match part {
-            PromptPart::Image { hash, .. } => Some(*hash),
-            PromptPart::Text { .. } | PromptPart::Link { .. } | PromptPart::Resource { .. } => None,
-        })
-        .collect()
+impl Takes {
+    fn kind(self, kind: MediaType) -> bool {
+        match kind {
+            MediaType::Image(_) => self.images,
+            MediaType::Pdf => self.documents,
+        }
+    }
+}
+
+/// What the images and documents that a conversation names are sent as.
+#[derive(Debug, Clone, Copy)]
+pub struct Sight<'a> {
+    pub takes: Takes,
+    /// By their bytes. One that is missing was lost, and the model is told so.
+    pub held: &'a BTreeMap<ContentHash, Media>,
+}
+
+/// The images and documents that the entries name and a model takes, each once.
+pub fn named_media(entries: &[Entry], takes: Takes) -> BTreeSet<ContentHash> {
+    let mut named = BTreeSet::new();
+    for entry in entries {
+        match entry {
+            Entry::User { parts, .. } if takes.images => named.extend(parts.iter().filter_map(|part| match part {
+                PromptPart::Image { hash, .. } => Some(*hash),
+                PromptPart::Text { .. } | PromptPart::Link { .. } | PromptPart::Resource { .. } => None,
+            })),
+            Entry::ToolResult { result, .. } => {
+                named.extend(result.media.iter().filter(|part| takes.kind(part.kind)).map(|part| part.hash));
+            }
+            _ => {}
+        }
+    }
+    named
 }
 
 /// The conversation as the model in use may be sent it. Signatures of another model's reasoning are left out: providers refuse them.
 ///
 /// The same entries and images always give the same messages, and more entries only add to them, as long as the last of them is not the assistant's.
-pub fn conversation(entries: &[Entry], model: &ModelRef, images: Images<'_>) -> Vec<ModelMessage> {
+pub fn conversation(entries: &[Entry], model: &ModelRef, sight: Sight<'_>) -> Vec<ModelMessage> {
     let mut results = results_by_call(entries);
     let mut ids = BTreeSet::new();
     let mut messages = Vec::new();
@@ -56,13 +75,13 @@ pub fn conversation(entries: &[Entry], model: &ModelRef, images: Images<'_>) -> 
         match item {
             Item::User(parts) => {
                 for part in parts {
-                    match user_content(part, images) {
+                    match user_content(part, sight) {
                         Content::Text(text) => push_user(&mut messages, &text),
-                        image @ Content::Image(_) => push_content(&mut messages, image),
+                        shown @ (Content::Image(_) | Content::Pdf(_)) => push_content(&mut messages, shown),
                     }
                 }
             }
-            Item::Step(step) => push_step(&mut messages, step, model, &mut results, &mut ids),
+            Item::Step(step) => push_step(&mut messages, step, model, &mut results, &mut ids, sight),
         }
     }
     if !matches!(messages.first(), Some(ModelMessage::User(_))) {
@@ -132,6 +151,7 @@ pub fn interrupted_result() -> ToolResult {
         text: INTERRUPTED.to_owned(),
         title: "Cancelled".to_owned(),
         diffs: Vec::new(),
+        media: Vec::new(),
         seen: Vec::new(),
         instructions: Vec::new(),
         metadata: Value::Null,
@@ -197,6 +217,7 @@ fn push_step(
     model: &ModelRef,
     results: &mut BTreeMap<&CallId, VecDeque<&ToolResult>>,
     ids: &mut BTreeSet<String>,
+    sight: Sight<'_>,
 ) {
     let same_model = step.model == Some(model);
     let mut blocks = Vec::new();
@@ -214,7 +235,7 @@ fn push_step(
                 let id = unique_id(call, ids);
                 let result = results.get_mut(call).and_then(VecDeque::pop_front);
                 blocks.push(AssistantBlock::Call { id: id.clone(), name: valid_name(name), input: object(input) });
-                answers.push(answer(id, result));
+                answers.push(answer(id, result, sight));
             }
             _ => {}
         }
@@ -232,14 +253,40 @@ fn push_step(
     }
 }
 
-fn answer(id: String, result: Option<&ToolResult>) -> ResultBlock {
-    match result {
-        Some(result) => ResultBlock {
-            id,
-            text: if result.text.trim().is_empty() { NO_OUTPUT.to_owned() } else { result.text.clone() },
-            is_error: result.status != ToolStatus::Completed,
-        },
-        None => ResultBlock { id, text: INTERRUPTED.to_owned(), is_error: true },
+fn answer(id: String, result: Option<&ToolResult>, sight: Sight<'_>) -> ResultBlock {
+    let Some(result) = result else { return ResultBlock::text(id, INTERRUPTED, true) };
+    let text = if result.text.trim().is_empty() { NO_OUTPUT } else { &result.text };
+    let mut answer = ResultBlock::text(id, text, result.status != ToolStatus::Completed);
+    let (shown, told): (Vec<_>, Vec<_>) =
+        result.media.iter().map(|part| result_media(part, sight)).partition(Result::is_ok);
+    for note in told.into_iter().filter_map(Result::err) {
+        push_text(&mut answer.content, &note);
+    }
+    if !answer.is_error {
+        answer.content.extend(shown.into_iter().flatten());
+    }
+    answer
+}
+
+/// `Err` with what the model is told instead.
+fn result_media(part: &MediaPart, sight: Sight<'_>) -> Result<Content, String> {
+    let what = match part.kind {
+        MediaType::Image(kind) => format!("image ({}, {} bytes)", kind.mime(), part.size),
+        MediaType::Pdf => format!("document (PDF, {} bytes)", part.size),
+    };
+    if !sight.takes.kind(part.kind) {
+        let why = match part.kind {
+            MediaType::Image(_) => "since you take no images. Tell the user so, where the task depends on it.",
+            MediaType::Pdf => {
+                "since you take no documents. If you need its text, a command such as `pdftotext` may be installed."
+            }
+        };
+        return Err(format!("[The {what} is not shown to you, {why}]"));
+    }
+    match sight.held.get(&part.hash) {
+        Some(Media::Image(image)) => Ok(Content::Image(image.clone())),
+        Some(Media::Pdf(pdf)) => Ok(Content::Pdf(pdf.clone())),
+        None => Err(format!("[The {what} is lost: read it again, if you need it.]")),
     }
 }
 
@@ -277,7 +324,7 @@ fn push_content(messages: &mut Vec<ModelMessage>, content: Content) {
     }
 }
 
-fn user_content(part: &PromptPart, images: Images<'_>) -> Content {
+fn user_content(part: &PromptPart, sight: Sight<'_>) -> Content {
     Content::Text(match part {
         PromptPart::Text { text } => text.clone(),
         PromptPart::Link { uri, name } => format!("The user points at {name}: {uri}"),
@@ -285,14 +332,12 @@ fn user_content(part: &PromptPart, images: Images<'_>) -> Content {
         PromptPart::Image { kind, hash, size, uri } => {
             let from = uri.as_ref().map(|uri| format!(" from {uri}")).unwrap_or_default();
             let what = format!("The user gave an image here ({}, {size} bytes{from})", kind.mime());
-            match images {
-                Images::Unseen => format!(
+            match sight.held.get(hash).and_then(Media::as_image) {
+                _ if !sight.takes.images => format!(
                     "[{what}. It is not shown to you, since you take no images. Tell the user so, where what is asked depends on it.]"
                 ),
-                Images::Seen(held) => match held.get(hash) {
-                    Some(image) => return Content::Image(image.clone()),
-                    None => format!("[{what}. It is lost: ask the user for it again, if you need it.]"),
-                },
+                Some(image) => return Content::Image(image.clone()),
+                None => format!("[{what}. It is lost: ask the user for it again, if you need it.]"),
             }
         }
     })

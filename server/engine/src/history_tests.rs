@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::ids::PartId;
-use crate::testing::{check_messages, png};
+use crate::testing::{check_messages, pdf, png};
+
+const ALL: Takes = Takes { images: true, documents: true };
+static NOTHING: BTreeMap<ContentHash, Media> = BTreeMap::new();
+const BLIND: Sight<'static> = Sight { takes: Takes { images: false, documents: false }, held: &NOTHING };
 
 fn model(name: &str) -> ModelRef {
     ModelRef { provider: "p".to_owned(), model: name.to_owned() }
@@ -46,6 +50,13 @@ fn result(call: &str, text: &str, status: ToolStatus) -> Entry {
     Entry::ToolResult { call: CallId::new(call), at: Millis(0), result }
 }
 
+/// A result that shows something.
+fn shown_result(call: &str, text: &str, media: &[Media]) -> Entry {
+    let media = media.iter().map(Media::part).collect();
+    let result = ToolResult { status: ToolStatus::Completed, text: text.to_owned(), media, ..interrupted_result() };
+    Entry::ToolResult { call: CallId::new(call), at: Millis(0), result }
+}
+
 fn ended(id: u8) -> Entry {
     Entry::StepEnded { message: msg(id), at: Millis(0), usage: Usage::default(), finish: Finish::Stop }
 }
@@ -55,6 +66,7 @@ fn said(content: &[Content]) -> String {
     let piece = |piece: &Content| match piece {
         Content::Text(text) => format!("{text:?}"),
         Content::Image(image) => format!("{} bytes of {}", image.bytes().len(), image.kind().mime()),
+        Content::Pdf(pdf) => format!("{} bytes of PDF", pdf.bytes().len()),
     };
     content.iter().map(piece).collect::<Vec<_>>().join(" + ")
 }
@@ -74,7 +86,7 @@ fn shows(pieces: &[&str], image: &crate::image::Image) -> Entry {
 
 /// The conversation in one line a block.
 fn show(entries: &[Entry]) -> String {
-    let messages = conversation(entries, &model("a"), Images::Unseen);
+    let messages = conversation(entries, &model("a"), BLIND);
     check_messages(&messages).unwrap();
     let mut out = String::new();
     for message in messages {
@@ -91,7 +103,8 @@ fn show(entries: &[Entry]) -> String {
                 }
             }
             ModelMessage::Results(results) => {
-                for ResultBlock { id, text, is_error } in results {
+                for ResultBlock { id, content, is_error } in results {
+                    let [Content::Text(text)] = &content[..] else { panic!("{content:?}") };
                     let text: String = text.chars().take(24).collect();
                     out.push_str(&format!("  result {id}: {text:?}{}\n", if is_error { " (error)" } else { "" }));
                 }
@@ -230,8 +243,8 @@ fn images_stand_where_the_user_has_put_them() {
         shows(&["image"], &lost),
         shows(&["Sorry:", "image"], &image),
     ];
-    let held = BTreeMap::from([(image.hash(), image.clone())]);
-    let messages = conversation(&entries, &model("a"), Images::Seen(&held));
+    let held = BTreeMap::from([(image.hash(), image.clone().into())]);
+    let messages = conversation(&entries, &model("a"), Sight { takes: ALL, held: &held });
     check_messages(&messages).unwrap();
     let users = messages.iter().filter_map(|message| match message {
         ModelMessage::User(content) => Some(said(content)),
@@ -241,13 +254,36 @@ fn images_stand_where_the_user_has_put_them() {
     "What is" + 57 bytes of image/png + 57 bytes of image/png + "and\n\nthis?"
     "[The user gave an image here (image/png, 57 bytes from file:///shot.png). It is lost: ask the user for it again, if you need it.]\n\nSorry:" + 57 bytes of image/png
     "#);
-    assert_eq!(named_images(&entries), BTreeSet::from([image.hash(), lost.hash()]));
+    assert_eq!(named_media(&entries, ALL), BTreeSet::from([image.hash(), lost.hash()]));
 }
 
 #[test]
 fn a_model_that_takes_no_images_is_told_of_them_in_words() {
     let entries = [shows(&["What is this?", "image"], &png(2, 3))];
     insta::assert_snapshot!(show(&entries), @r#"user: "What is this?\n\n[The user gave an image here (image/png, 57 bytes from file:///shot.png). It is not shown to you, since you take no images. Tell the user so, where what is asked depends on it.]""#);
+}
+
+/// The last result of a conversation in which one shows an image, a document and a second image that is lost.
+fn last_result(takes: Takes) -> String {
+    let (image, document) = (png(2, 3), pdf(1));
+    let entries = [
+        user("go"),
+        started(1, "a"),
+        call(1, "c1", "read", json!({})),
+        shown_result("c1", "read", &[image.clone().into(), Media::Pdf(document.clone()), png(4, 5).into()]),
+    ];
+    let held = BTreeMap::from([(image.hash(), image.into()), (document.hash(), Media::Pdf(document))]);
+    let messages = conversation(&entries, &model("a"), Sight { takes, held: &held });
+    check_messages(&messages).unwrap();
+    let Some(ModelMessage::Results(results)) = messages.last() else { panic!("{messages:?}") };
+    said(&results[0].content)
+}
+
+#[test]
+fn what_results_show_stands_in_them_as_far_as_the_model_takes_it() {
+    insta::assert_snapshot!(last_result(ALL), @r#""read\n\n[The image (image/png, 57 bytes) is lost: read it again, if you need it.]" + 57 bytes of image/png + 249 bytes of PDF"#);
+    insta::assert_snapshot!(last_result(Takes { documents: false, ..ALL }), @r#""read\n\n[The document (PDF, 249 bytes) is not shown to you, since you take no documents. If you need its text, a command such as `pdftotext` may be installed.]\n\n[The image (image/png, 57 bytes) is lost: read it again, if you need it.]" + 57 bytes of image/png"#);
+    insta::assert_snapshot!(last_result(BLIND.takes), @r#""read\n\n[The image (image/png, 57 bytes) is not shown to you, since you take no images. Tell the user so, where the task depends on it.]\n\n[The document (PDF, 249 bytes) is not shown to you, since you take no documents. If you need its text, a command such as `pdftotext` may be installed.]\n\n[The image (image/png, 57 bytes) is not shown to you, since you take no images. Tell the user so, where the task depends on it.]""#);
 }
 
 fn any_input() -> impl Strategy<Value = Value> {
@@ -273,6 +309,11 @@ fn any_entry() -> impl Strategy<Value = Entry> {
         (0..4u8, any_id(), name, any_input()).prop_map(|(id, of, name, input)| call(id, &of, &name, input)),
         (any_id(), any_text(), prop_oneof![Just(ToolStatus::Completed), Just(ToolStatus::Failed)])
             .prop_map(|(of, text, status)| result(&of, &text, status)),
+        (any_id(), any_text(), 1..3u32, 1..3usize).prop_map(|(of, text, side, pages)| shown_result(
+            &of,
+            &text,
+            &[png(side, 1).into(), Media::Pdf(pdf(pages))]
+        )),
         (0..4u8).prop_map(ended),
         Just(Entry::TurnEnded { at: Millis(0), reason: TurnEnd::Done }),
         Just(Entry::Todos { todos: Vec::new() }),
@@ -282,9 +323,10 @@ fn any_entry() -> impl Strategy<Value = Entry> {
 proptest! {
     #[test]
     fn r2_1_any_stored_history_is_valid(entries in proptest::collection::vec(any_entry(), 0..40)) {
-        let held = BTreeMap::from([(png(1, 1).hash(), png(1, 1))]);
-        for images in [Images::Unseen, Images::Seen(&held)] {
-            let messages = conversation(&entries, &model("a"), images);
+        let held = BTreeMap::from([(png(1, 1).hash(), png(1, 1).into()), (pdf(1).hash(), Media::Pdf(pdf(1)))]);
+        let images = Takes { images: true, documents: false };
+        for sight in [BLIND, Sight { takes: ALL, held: &held }, Sight { takes: images, held: &held }] {
+            let messages = conversation(&entries, &model("a"), sight);
             prop_assert_eq!(check_messages(&messages), Ok(()), "{:#?}", messages);
         }
     }
@@ -293,6 +335,6 @@ proptest! {
     fn r12_4_a_closed_history_is_closed_and_valid(entries in proptest::collection::vec(any_entry(), 0..40)) {
         let all = [entries.clone(), close_interrupted(&entries, Millis(1))].concat();
         prop_assert_eq!(close_interrupted(&all, Millis(2)), vec![]);
-        prop_assert_eq!(check_messages(&conversation(&all, &model("a"), Images::Unseen)), Ok(()));
+        prop_assert_eq!(check_messages(&conversation(&all, &model("a"), BLIND)), Ok(()));
     }
 }

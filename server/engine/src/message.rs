@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::ids::{CallId, MessageId, Millis, PartId};
 use crate::image::ImageType;
+use crate::media::MediaType;
 use crate::permission::Mode;
 
 /// Provider and model, written `provider/model`.
@@ -148,6 +149,9 @@ pub struct ToolResult {
     /// What the client draws: diffs by file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diffs: Vec<FileDiff>,
+    /// What it shows beside its text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<MediaPart>,
     /// Texts of files that the model knows from this call on: what `write` is checked against (R6.4).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<SeenFile>,
@@ -160,6 +164,16 @@ pub struct ToolResult {
     /// Of a call that was run: what allowed each thing that it did (R9.4), a line each. For people; never sent to the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_by: Vec<String>,
+}
+
+/// An image or a document, whose bytes the store keeps beside the session's rows, under their hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MediaPart {
+    #[serde(rename = "mime")]
+    pub kind: MediaType,
+    pub hash: ContentHash,
+    /// Bytes.
+    pub size: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

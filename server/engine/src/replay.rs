@@ -52,6 +52,7 @@ impl<'a> Replay<'a> {
                     input: input.clone(),
                     text: String::new(),
                     diffs: Vec::new(),
+                    media: Vec::new(),
                     locations: Vec::new(),
                     allowed_by: Vec::new(),
                 };

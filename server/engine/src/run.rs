@@ -18,7 +18,7 @@ use crate::agent::Agent;
 use crate::config::ConfiguredModel;
 use crate::cost;
 use crate::event::SessionEvent;
-use crate::history::{self, Images};
+use crate::history::{self, Sight};
 use crate::ids::MessageId;
 use crate::message::{Entry, Finish, ModelRef, TurnEnd, Usage};
 use crate::plan::plan_file;
@@ -95,7 +95,7 @@ impl Run {
     async fn steps(&self, consumed: &mut usize) -> Result<TurnEnd, StoreError> {
         self.context.settle_trust(&self.cancel).await;
         let surroundings = self.surroundings().await;
-        let mut images = BTreeMap::new();
+        let mut held = BTreeMap::new();
         let mut cut_replies = 0;
         let mut spent = TurnSpent::of(self.context.config().limits);
         for step in 1_u32.. {
@@ -123,14 +123,13 @@ impl Run {
                 model: model.model.clone(),
             };
             *consumed = self.context.journal.append(vec![started]).await?;
-            if model.takes_images {
-                let named = self.context.journal.read(|entries| history::named_images(&entries[..*consumed]));
-                self.context.journal.fetch_images(named, &mut images).await;
-            }
-            let seen = if model.takes_images { Images::Seen(&images) } else { Images::Unseen };
+            let takes = model.takes;
+            let named = self.context.journal.read(|entries| history::named_media(&entries[..*consumed], takes));
+            self.context.journal.fetch_media(named, &mut held).await;
+            let sight = Sight { takes, held: &held };
             let offered =
                 if is_last { Offered::default() } else { self.offered(&surroundings, &agent, &model.sent_as) };
-            let request = self.request(&surroundings, &agent, &model, *consumed, seen, &offered);
+            let request = self.request(&surroundings, &agent, &model, *consumed, sight, &offered);
             let request = if is_last { with_last_word(request) } else { request };
             let reply = self.ask(&message, &request, &model, &mut spent).await?;
             let next = match &reply.end {
@@ -289,14 +288,14 @@ impl Run {
         agent: &Agent,
         model: &ConfiguredModel,
         end: usize,
-        images: Images<'_>,
+        sight: Sight<'_>,
         offered: &Offered,
     ) -> ModelRequest {
         let plan = plan_file(&self.context.id, &self.context.facts, self.context.is_git);
         let (mut messages, note) = self.context.journal.read(|entries| {
             let entries = &entries[..end];
             (
-                history::conversation(entries, &model.model, images),
+                history::conversation(entries, &model.model, sight),
                 prompt::mode_note(&agent.name, entries, &plan, offered),
             )
         });
@@ -334,18 +333,21 @@ fn with_last_word(mut request: ModelRequest) -> ModelRequest {
     request
 }
 
-/// For the user. A provider that refuses an image refuses every further request of the session too: the way out is told.
+/// For the user. A provider that refuses an image or a document refuses every further request of the session too: the way out is told.
 fn failure(error: &ModelError, request: &ModelRequest) -> String {
-    let holds_image = request.messages.iter().any(|message| {
-        matches!(message, ModelMessage::User(content) if content.iter().any(|piece| matches!(piece, Content::Image(_))))
-    });
+    let shown: Vec<&Content> = request.messages.iter().flat_map(ModelMessage::content).collect();
+    let what = match shown.iter().any(|piece| matches!(piece, Content::Pdf(_))) {
+        true => "a document or an image",
+        false => "an image",
+    };
+    let holds_media = shown.iter().any(|piece| !matches!(piece, Content::Text(_)));
     let refused = matches!(error.kind, ModelErrorKind::Invalid | ModelErrorKind::Overloaded { .. });
-    if !(holds_image && refused) {
+    if !(holds_media && refused) {
         return error.message.clone();
     }
     let ModelRef { provider, model } = &request.model;
     format!(
-        "{} The request held an image. If {model} takes none, say so by `\"modalities\": {{\"input\": [\"text\"]}}` at this model of the provider {provider} in the configuration and open the session again: it is then told of images in words.",
+        "{} The request held {what}. If {model} takes none, say so by `\"modalities\": {{\"input\": [\"text\"]}}` at this model of the provider {provider} in the configuration and open the session again: it is then told of them in words.",
         error.message
     )
 }

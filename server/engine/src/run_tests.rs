@@ -83,11 +83,11 @@ async fn a_turn_streams_stores_and_ends() {
                     input: json!({"text": "x"})
                 },
             ]),
-            ModelMessage::Results(vec![crate::ports::ResultBlock {
-                id: call_ids(&reply.request)[0].clone(),
-                text: r#"{"text":"x"}"#.to_owned(),
-                is_error: false,
-            }]),
+            ModelMessage::Results(vec![crate::ports::ResultBlock::text(
+                call_ids(&reply.request)[0].clone(),
+                r#"{"text":"x"}"#,
+                false,
+            )]),
         ]
     );
     reply.text("done");
@@ -369,7 +369,7 @@ async fn c87_ids_of_the_provider_never_matter() {
     }
     let reply = model.next_request().await;
     let ModelMessage::Results(results) = &reply.request.messages[2] else { panic!() };
-    let texts: Vec<&str> = results.iter().map(|result| result.text.as_str()).collect();
+    let texts: Vec<&str> = results.iter().map(|result| result.split().0).collect();
     assert_eq!(texts, [r#"{"text":"a"}"#, r#"{"text":"b"}"#, r#"{"text":"c"}"#]);
     reply.finish(Finish::Stop);
     assert_eq!(end.await, TurnEnd::Done);

@@ -32,6 +32,7 @@ use crate::confinement::is_in_force;
 use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use crate::format::Learned;
 use crate::ids::{CallId, SessionId};
+use crate::media::Media;
 use crate::message::{ToolResult, ToolStatus, TurnEnd};
 use crate::output;
 use crate::permission::Mode;
@@ -166,6 +167,7 @@ impl Runner {
             input: input.clone(),
             text: String::new(),
             diffs: Vec::new(),
+            media: Vec::new(),
             locations: Vec::new(),
             allowed_by: Vec::new(),
         };
@@ -471,20 +473,23 @@ impl Runner {
         counted: Option<Counted<'_>>,
     ) -> CallOutcome {
         let title = view.title.clone();
-        let (mut result, locations, stop) = match ended {
+        let (mut result, media, locations, stop) = match ended {
             Ok(done) => {
                 let status = ToolStatus::Completed;
-                let commit::Done { text, diffs, seen, instructions, metadata, locations, allowed_by } = done;
-                let result = ToolResult { status, text, title, diffs, seen, instructions, metadata, allowed_by };
-                (result, locations, None)
+                let commit::Done { text, diffs, media, seen, instructions, metadata, locations, allowed_by } = done;
+                let parts = media.iter().map(Media::part).collect();
+                let result =
+                    ToolResult { status, text, title, diffs, media: parts, seen, instructions, metadata, allowed_by };
+                (result, media, locations, None)
             }
             Err(stopped) => {
                 let (status, text, seen, stop) = stopped.into_parts();
                 let text = self.capped(text).await;
                 let metadata = Value::Null;
-                let (diffs, instructions, allowed_by) = (Vec::new(), Vec::new(), Vec::new());
-                let result = ToolResult { status, text, title, diffs, seen, instructions, metadata, allowed_by };
-                (result, Vec::new(), stop)
+                let (diffs, media, instructions, allowed_by) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+                let result =
+                    ToolResult { status, text, title, diffs, media, seen, instructions, metadata, allowed_by };
+                (result, Vec::new(), Vec::new(), stop)
             }
         };
         if let Some(notice) = counted.and_then(|counted| counted.end(&result, &self.deps.facts)) {
@@ -496,6 +501,7 @@ impl Runner {
             state: ToolCallState::Ended(result.status),
             text: result.text.clone(),
             diffs: result.diffs.clone(),
+            media,
             locations,
             allowed_by: result.allowed_by.clone(),
             ..view

@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::format::Formatting;
+use crate::media::Media;
 use crate::message::{FileDiff, SeenFile, Todo};
 use crate::ports::{BoxFuture, Confinement, Diagnostics, Ids, Preview, Shell};
 use crate::prompt::FolderInstructions;
@@ -194,6 +195,8 @@ pub struct ToolContext {
     pub passed_vars: Vec<String>,
     /// Of commands, unless one was granted to run outside of it.
     pub confinement: Confinement,
+    /// Of an image, in bytes of base64.
+    pub largest_image: u64,
 }
 
 /// The session's list of things to do.
@@ -224,6 +227,8 @@ pub struct ToolOutput {
     /// Set where the tool has kept to the limits itself.
     pub capped: bool,
     pub diffs: Vec<FileDiff>,
+    /// What the model is shown beside the text, where it can take it; otherwise it is told of it in words.
+    pub media: Vec<Media>,
     pub seen: Vec<SeenFile>,
     /// Instruction files that `text` tells of, by their real paths.
     pub instructions: Vec<AbsPath>,

@@ -186,6 +186,16 @@ impl View {
         Ok(self.files.list_real(self.real_path(folder).await?).await?)
     }
 
+    /// The bytes of a file, whatever the editor has of it: of what is no text, there is nothing else.
+    pub async fn bytes(&self, path: &AbsPath) -> Result<Vec<u8>, ViewError> {
+        Ok(self.files.read_real(self.real_path(path).await?).await?)
+    }
+
+    /// Its first bytes, `len` at most.
+    pub async fn head(&self, path: &AbsPath, len: usize) -> Result<Vec<u8>, ViewError> {
+        Ok(self.files.read_range_real(self.real_path(path).await?, 0, len).await?)
+    }
+
     /// The names beside a granted path: for the suggestions of a missing file.
     pub async fn neighbours(&self, path: &AbsPath) -> Result<Vec<DirEntry>, ViewError> {
         let real = self.real_path(path).await?;

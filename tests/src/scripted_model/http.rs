@@ -36,13 +36,17 @@ impl SeenRequest {
         self.messages().last().and_then(|message| blocks(message).last().copied()).map_or("", text_of)
     }
 
-    /// All images, in order, as data URLs.
+    /// All images and documents, in order, those in results among them, as data URLs.
     pub fn images(&self) -> Vec<String> {
         let image = |block: &Value| match (&block["image_url"]["url"], &block["source"]) {
             (Value::String(url), _) => Some(url.clone()),
             (_, source) => Some(format!("data:{};base64,{}", source["media_type"].as_str()?, source["data"].as_str()?)),
         };
-        self.messages().iter().flat_map(blocks).filter_map(image).collect()
+        let within = |block: &'_ Value| match &block["content"] {
+            Value::Array(inner) if block["type"] == "tool_result" => inner.clone(),
+            _ => vec![block.clone()],
+        };
+        self.messages().iter().flat_map(blocks).flat_map(within).filter_map(|block| image(&block)).collect()
     }
 
     pub fn system(&self) -> &str {
@@ -90,9 +94,11 @@ fn blocks(message: &Value) -> Vec<&Value> {
     }
 }
 
-/// Of a block, a result, or a message.
+/// Of a block, a result, or a message: the first, where there are several.
 fn text_of(block: &Value) -> &str {
-    block["text"].as_str().or_else(|| block["content"].as_str()).unwrap_or_default()
+    let content = &block["content"];
+    let texts = [&block["text"], content, &content[0]["text"]];
+    texts.into_iter().find_map(Value::as_str).unwrap_or_default()
 }
 
 /// The next request; `None` where the client has closed the connection between two.

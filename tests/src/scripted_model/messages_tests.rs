@@ -90,8 +90,7 @@ async fn r14_6_the_same_script_over_messages() {
         name: "read".to_owned(),
         input: json!({}),
     }));
-    let results =
-        calls.iter().map(|id| ResultBlock { id: id.clone(), text: format!("result of {id}"), is_error: false });
+    let results = calls.iter().map(|id| ResultBlock::text(id.clone(), format!("result of {id}"), false));
     let history = vec![user("Fix it"), ModelMessage::Assistant(blocks), ModelMessage::Results(results.collect())];
     assert_eq!(ask(&model, history).await.unwrap().last(), Some(&ModelEvent::Finish(Finish::Stop)));
     let seen = model.requests();

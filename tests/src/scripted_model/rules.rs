@@ -127,6 +127,11 @@ fn is_image(kind: &str, base64: &str) -> bool {
         && BASE64_STANDARD.decode(base64).is_ok_and(|bytes| !bytes.is_empty())
 }
 
+/// A PDF file in base64.
+fn is_pdf(base64: &str) -> bool {
+    BASE64_STANDARD.decode(base64).is_ok_and(|bytes| bytes.starts_with(b"%PDF-"))
+}
+
 fn is_name(name: &str, limit: usize) -> bool {
     let usual = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=limit).contains(&name.len()) && name.bytes().all(usual)

@@ -93,8 +93,7 @@ async fn a_turn_of_two_steps() {
         input: json!({}),
     });
     messages.push(ModelMessage::Assistant(blocks.collect()));
-    let results =
-        calls.iter().map(|(id, ..)| ResultBlock { id: id.clone(), text: format!("result of {id}"), is_error: false });
+    let results = calls.iter().map(|(id, ..)| ResultBlock::text(id.clone(), format!("result of {id}"), false));
     messages.push(ModelMessage::Results(results.collect()));
     let second = ask(&model, messages).await.unwrap();
     assert_eq!(second.last(), Some(&ModelEvent::Finish(Finish::Stop)));

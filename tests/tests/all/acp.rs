@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use copydesk_engine::testing::pdf_bytes;
 use copydesk_tests::daemon::Home;
 use copydesk_tests::fake_editor::FakeEditor;
 use copydesk_tests::scripted_model::{Gate, Reply, Script, ScriptedModel, Wire};
@@ -317,6 +320,71 @@ async fn a_client_that_shows_notices_is_told_of_problems_when_the_session_opens(
     assert!(notice["title"].as_str().unwrap().contains("instructions"), "{notice}");
     client.finish().await;
     model.finish();
+}
+
+#[tokio::test]
+async fn what_read_shows_reaches_the_model_on_both_wires_the_client_and_a_replay() {
+    for wire in [Wire::ChatCompletions, Wire::Messages] {
+        shown_files(wire).await;
+    }
+}
+
+async fn shown_files(wire: Wire) {
+    let script = [
+        Reply::text("I look.")
+            .then_call("read", json!({ "filePath": "a.png" }))
+            .then_call("read", json!({ "filePath": "b.pdf" })),
+        Reply::text("A pixel."),
+        Reply::text("Black."),
+    ];
+    let model = ScriptedModel::start(script).await;
+    let home = Home::new();
+    let options = json!({ "baseURL": model.base_url(), "apiKey": "key" });
+    let models = json!({ "model": { "modalities": { "input": ["text", "image", "pdf"] } } });
+    let provider = json!({ "scripted": { "npm": wire.npm(), "options": options, "models": models } });
+    home.configure(&json!({ "model": "scripted/model", "provider": provider }).to_string());
+    home.write("a.png", BASE64_STANDARD.decode(PIXEL).unwrap());
+    home.write("b.pdf", pdf_bytes(2));
+    let client = FakeEditor::open_acp(home, json!({})).await;
+    let session = client.new_session().await;
+    let prompt = client.prompt(&session, "What is there?");
+    assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+    assert_eq!(shown_by(&updates(&client)), [PIXEL], "once, at the end of its call");
+    let home = client.home().clone();
+    client.finish().await;
+
+    let client = FakeEditor::open_acp(home.clone(), json!({})).await;
+    let load = json!({ "sessionId": session, "cwd": home.workspace(), "mcpServers": [] });
+    client.request("session/load", load).await.unwrap();
+    assert_eq!(shown_by(&updates(&client)), [PIXEL], "again after a load");
+    let prompt = client.prompt(&session, "Of what colour?");
+    assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+    let image = format!("data:image/png;base64,{PIXEL}");
+    let document = format!("data:application/pdf;base64,{}", BASE64_STANDARD.encode(pdf_bytes(2)));
+    for request in &model.requests()[1..] {
+        let results = request.results();
+        assert!(results[0].ends_with("PNG image, 1 × 1 pixels, 70 bytes."), "{results:?}");
+        match wire {
+            Wire::ChatCompletions => {
+                assert_eq!(request.images(), std::slice::from_ref(&image));
+                assert!(results[1].contains("is not shown to you, since you take no documents"), "{results:?}");
+            }
+            Wire::Messages => assert_eq!(request.images(), [image.clone(), document.clone()]),
+        }
+    }
+    client.disregard("session/update");
+    client.finish().await;
+    model.finish();
+}
+
+/// The data of all images that calls show.
+fn shown_by(updates: &[Value]) -> Vec<&str> {
+    of_kind(updates, "tool_call_update")
+        .into_iter()
+        .flat_map(|update| update["content"].as_array().into_iter().flatten())
+        .filter(|item| item["content"]["type"] == "image")
+        .filter_map(|item| item["content"]["data"].as_str())
+        .collect()
 }
 
 /// One black pixel.

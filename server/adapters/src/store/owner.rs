@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use copydesk_engine::ids::SessionId;
-use copydesk_engine::image::Image;
+use copydesk_engine::media::Media;
 use copydesk_engine::message::Entry;
 use copydesk_engine::ports::{Elsewhere, Lease, ListedSession, SessionMeta, StoreError, StoredPage};
 use copydesk_workspace::hash::ContentHash;
@@ -22,8 +22,8 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 pub(super) enum Request {
     Create(SessionMeta, Reply<()>),
     Append(SessionId, Vec<Entry>, Reply<()>),
-    KeepImages(SessionId, Vec<Image>, Reply<()>),
-    Image(SessionId, ContentHash, Reply<Option<Image>>),
+    KeepMedia(SessionId, Vec<Media>, Reply<()>),
+    Media(SessionId, ContentHash, Reply<Option<Media>>),
     Flush(Reply<()>),
     Meta(SessionId, Reply<SessionMeta>),
     Page(SessionId, i64, usize, Reply<StoredPage>),
@@ -86,8 +86,8 @@ fn serve(path: &AbsPath, presence: &Arc<Presence>, mut requests: mpsc::Receiver<
         match request {
             Request::Create(meta, reply) => drop(reply.send(database.create(&meta))),
             Request::Append(session, entries, reply) => drop(reply.send(database.append(&session, &entries))),
-            Request::KeepImages(session, images, reply) => drop(reply.send(database.keep_images(&session, &images))),
-            Request::Image(session, hash, reply) => drop(reply.send(database.image(&session, hash))),
+            Request::KeepMedia(session, media, reply) => drop(reply.send(database.keep_media(&session, &media))),
+            Request::Media(session, hash, reply) => drop(reply.send(database.media(&session, hash))),
             Request::Flush(reply) => drop(reply.send(database.flush())),
             Request::Meta(session, reply) => drop(reply.send(database.meta(&session))),
             Request::Page(session, after, limit, reply) => drop(reply.send(database.page(&session, after, limit))),
@@ -105,11 +105,11 @@ impl Request {
         match self {
             Self::Create(_, reply)
             | Self::Append(_, _, reply)
-            | Self::KeepImages(_, _, reply)
+            | Self::KeepMedia(_, _, reply)
             | Self::Flush(reply)
             | Self::Release(_, reply)
             | Self::Delete(_, reply) => drop(reply.send(Err(error))),
-            Self::Image(_, _, reply) => drop(reply.send(Err(error))),
+            Self::Media(_, _, reply) => drop(reply.send(Err(error))),
             Self::Meta(_, reply) => drop(reply.send(Err(error))),
             Self::Page(_, _, _, reply) => drop(reply.send(Err(error))),
             Self::Take(_, _, reply) => drop(reply.send(Err(error))),

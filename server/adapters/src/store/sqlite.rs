@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::sync::Arc;
 
 use copydesk_engine::ids::{Millis, SessionId};
-use copydesk_engine::image::Image;
+use copydesk_engine::media::Media;
 use copydesk_engine::message::Entry;
 use copydesk_engine::ports::{BoxFuture, Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
 use copydesk_workspace::hash::ContentHash;
@@ -40,12 +40,12 @@ impl Store for SqliteStore {
         Box::pin(self.owner.ask(|reply| Request::Append(session, entries, reply)))
     }
 
-    fn keep_images(&self, session: SessionId, images: Vec<Image>) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.owner.ask(|reply| Request::KeepImages(session, images, reply)))
+    fn keep_media(&self, session: SessionId, media: Vec<Media>) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.owner.ask(|reply| Request::KeepMedia(session, media, reply)))
     }
 
-    fn image(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Image>, StoreError>> {
-        Box::pin(self.owner.ask(move |reply| Request::Image(session, hash, reply)))
+    fn media(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Media>, StoreError>> {
+        Box::pin(self.owner.ask(move |reply| Request::Media(session, hash, reply)))
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -138,7 +138,7 @@ impl Database {
         })
     }
 
-    pub(super) fn keep_images(&mut self, session: &SessionId, images: &[Image]) -> Result<(), StoreError> {
+    pub(super) fn keep_media(&mut self, session: &SessionId, media: &[Media]) -> Result<(), StoreError> {
         let daemon = self.daemon()?;
         self.in_transaction(session, |transaction, id| {
             if !exists(transaction, id)? {
@@ -149,23 +149,23 @@ impl Database {
             }
             let insert = "INSERT INTO image (session, hash, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
             let mut insert = transaction.prepare_cached(insert)?;
-            for image in images {
-                insert.execute(params![id, image_key(image.hash()), image.bytes()])?;
+            for media in media {
+                insert.execute(params![id, media_key(media.hash()), media.bytes()])?;
             }
             Ok(Ok(()))
         })
     }
 
     /// One whose bytes are others than its name says is damaged.
-    pub(super) fn image(&self, session: &SessionId, hash: ContentHash) -> Result<Option<Image>, StoreError> {
+    pub(super) fn media(&self, session: &SessionId, hash: ContentHash) -> Result<Option<Media>, StoreError> {
         let bytes: Option<Vec<u8>> = self
             .connection
             .prepare_cached("SELECT bytes FROM image WHERE session = ?1 AND hash = ?2")
             .and_then(|mut select| {
-                select.query_row(params![session.as_str(), image_key(hash)], |row| row.get(0)).optional()
+                select.query_row(params![session.as_str(), media_key(hash)], |row| row.get(0)).optional()
             })
             .map_err(|error| self.error(&error))?;
-        Ok(bytes.and_then(|bytes| Image::new(bytes).ok()).filter(|image| image.hash() == hash))
+        Ok(bytes.and_then(|bytes| Media::new(bytes).ok()).filter(|media| media.hash() == hash))
     }
 
     pub(super) fn take(&mut self, session: &SessionId, elsewhere: Elsewhere) -> Result<Lease, StoreError> {
@@ -346,7 +346,7 @@ fn exists(transaction: &Transaction<'_>, session: &str) -> rusqlite::Result<bool
 }
 
 /// As `Debug` writes it: hexadecimal.
-fn image_key(hash: ContentHash) -> String {
+fn media_key(hash: ContentHash) -> String {
     format!("{hash:?}")
 }
 

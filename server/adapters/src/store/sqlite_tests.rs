@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
 use copydesk_engine::ids::{MessageId, Millis, PartId};
-use copydesk_engine::testing::png;
+use copydesk_engine::image::Image;
+use copydesk_engine::testing::{pdf, png};
 
 use super::*;
 
@@ -349,27 +350,27 @@ async fn r12_3_the_list_tells_when_a_session_was_used_and_its_first_prompt() {
 }
 
 #[tokio::test]
-async fn r12_1_images_are_kept_with_their_session_and_go_with_it() {
+async fn r12_1_images_and_documents_are_kept_with_their_session_and_go_with_it() {
     let fixture = Fixture::new();
     let store = fixture.store();
-    let (one, two) = (png(1, 1), png(2, 2));
+    let (one, two) = (Media::from(png(1, 1)), Media::Pdf(pdf(2)));
     let other = SessionId::new("ses_2");
-    assert_eq!(store.keep_images(id(), vec![one.clone()]).await, Err(StoreError::UnknownSession(id())));
+    assert_eq!(store.keep_media(id(), vec![one.clone()]).await, Err(StoreError::UnknownSession(id())));
     store.create(meta("ses_1", 1)).await.unwrap();
     store.create(meta("ses_2", 2)).await.unwrap();
-    store.keep_images(id(), vec![one.clone(), two.clone()]).await.unwrap();
-    store.keep_images(id(), vec![one.clone()]).await.unwrap();
-    store.keep_images(other.clone(), vec![one.clone()]).await.unwrap();
+    store.keep_media(id(), vec![one.clone(), two.clone()]).await.unwrap();
+    store.keep_media(id(), vec![one.clone()]).await.unwrap();
+    store.keep_media(other.clone(), vec![one.clone()]).await.unwrap();
     for store in [&store, &fixture.store()] {
-        assert_eq!(store.image(id(), one.hash()).await, Ok(Some(one.clone())));
-        assert_eq!(store.image(id(), two.hash()).await, Ok(Some(two.clone())));
-        assert_eq!(store.image(other.clone(), two.hash()).await, Ok(None), "it is another session's");
+        assert_eq!(store.media(id(), one.hash()).await, Ok(Some(one.clone())));
+        assert_eq!(store.media(id(), two.hash()).await, Ok(Some(two.clone())));
+        assert_eq!(store.media(other.clone(), two.hash()).await, Ok(None), "it is another session's");
     }
     let elsewhere = fixture.store();
-    assert_eq!(elsewhere.keep_images(id(), vec![png(3, 3)]).await, Err(StoreError::Elsewhere(id())));
+    assert_eq!(elsewhere.keep_media(id(), vec![png(3, 3).into()]).await, Err(StoreError::Elsewhere(id())));
     store.delete(id()).await.unwrap();
-    assert_eq!(store.image(id(), one.hash()).await, Ok(None));
-    assert_eq!(store.image(other, one.hash()).await, Ok(Some(one)));
+    assert_eq!(store.media(id(), one.hash()).await, Ok(None));
+    assert_eq!(store.media(other, one.hash()).await, Ok(Some(one)));
 }
 
 #[tokio::test]
@@ -377,18 +378,18 @@ async fn r2_5_a_damaged_image_is_none() {
     let fixture = Fixture::new();
     let store = fixture.store();
     store.create(meta("ses_1", 1)).await.unwrap();
-    store.keep_images(id(), vec![png(1, 1), png(2, 2)]).await.unwrap();
+    store.keep_media(id(), vec![png(1, 1).into(), png(2, 2).into()]).await.unwrap();
     let connection = fixture.closed(store);
     let set = |image: &Image, bytes: &[u8]| {
         let update = "UPDATE image SET bytes = ?2 WHERE hash = ?1";
-        assert_eq!(connection.execute(update, params![image_key(image.hash()), bytes]).unwrap(), 1);
+        assert_eq!(connection.execute(update, params![media_key(image.hash()), bytes]).unwrap(), 1);
     };
     set(&png(1, 1), b"nothing");
     set(&png(2, 2), png(3, 3).bytes());
     drop(connection);
     let store = fixture.store();
-    assert_eq!(store.image(id(), png(1, 1).hash()).await, Ok(None));
-    assert_eq!(store.image(id(), png(2, 2).hash()).await, Ok(None));
+    assert_eq!(store.media(id(), png(1, 1).hash()).await, Ok(None));
+    assert_eq!(store.media(id(), png(2, 2).hash()).await, Ok(None));
 }
 
 #[tokio::test]

@@ -86,7 +86,7 @@ fn answer(request: &ModelRequest) -> Vec<Result<ModelEvent, ModelError>> {
     let done = request.messages.iter().filter(|message| matches!(message, ModelMessage::Assistant(_))).count();
     let last = match request.messages.last() {
         Some(ModelMessage::Results(results)) => {
-            results.iter().map(|result| result.text.as_str()).collect::<Vec<_>>().join("\n")
+            results.iter().map(|result| result.split().0).collect::<Vec<_>>().join("\n")
         }
         Some(ModelMessage::User(_) | ModelMessage::Assistant(_)) | None => String::new(),
     };

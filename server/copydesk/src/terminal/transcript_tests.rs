@@ -20,6 +20,7 @@ fn view(kind: ToolKind, status: ToolStatus, text: &str, diffs: Vec<FileDiff>) ->
         input: json!({}),
         text: text.to_owned(),
         diffs,
+        media: Vec::new(),
         locations: Vec::new(),
         allowed_by: Vec::new(),
     })

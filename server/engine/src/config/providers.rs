@@ -9,6 +9,7 @@ use super::node::{Node, Value};
 use super::raw::{Decimal, Interleaved, Limit, RawConfig, RawCost, RawModel, RawProvider, RawRates, Whole};
 use super::{ConfiguredModel, Problem};
 use crate::cost::{Prices, Rates};
+use crate::history::Takes;
 use crate::message::ModelRef;
 use crate::ports::{ModelSettings, ProviderSettings, Secrets, WireProtocol, is_local};
 
@@ -160,9 +161,11 @@ fn model(provider_id: &str, key: &str, written: &RawModel, provider: &Arc<Provid
         };
         options.insert("interleaved".to_owned(), option);
     }
+    let sent_as = written.id.as_deref().unwrap_or(key);
+    let takes = takes(provider.wire, sent_as, written.modalities.input.as_deref(), written.attachment);
     ConfiguredModel {
         model: reference(key),
-        sent_as: reference(written.id.as_deref().unwrap_or(key)),
+        sent_as: reference(sent_as),
         name: written.name.clone().unwrap_or_else(|| key.to_owned()),
         provider,
         settings: ModelSettings {
@@ -172,17 +175,24 @@ fn model(provider_id: &str, key: &str, written: &RawModel, provider: &Arc<Provid
             ..ModelSettings::default()
         },
         takes_temperature: written.temperature.unwrap_or(true),
-        takes_images: takes_images(written),
+        takes,
         prices: written.cost.map(prices),
     }
 }
 
-/// A model of which nothing is said is taken to see: few of today's do not.
-fn takes_images(written: &RawModel) -> bool {
-    match &written.modalities.input {
-        Some(kinds) => kinds.iter().any(|kind| kind == "image"),
-        None => written.attachment.unwrap_or(true),
-    }
+/// A model of which nothing is said is taken to see: few of today's do not. Documents are read by few besides Anthropic's own, whatever the protocol.
+pub(super) fn takes(wire: WireProtocol, model: &str, input: Option<&[String]>, attachment: Option<bool>) -> Takes {
+    let (images, documents) = match input {
+        Some(kinds) => {
+            let has = |wanted: &str| kinds.iter().any(|kind| kind == wanted);
+            (has("image"), has("pdf"))
+        }
+        None => {
+            let takes_files = attachment.unwrap_or(true);
+            (takes_files, takes_files && model.to_ascii_lowercase().contains("claude"))
+        }
+    };
+    Takes { images, documents: documents && wire.carries_documents() }
 }
 
 fn prices(cost: RawCost) -> Prices {

@@ -213,7 +213,7 @@ pub(super) struct RawModel {
     pub(super) temperature: Option<bool>,
     /// What it takes and gives.
     pub(super) modalities: RawModalities,
-    /// Whether it takes images, where `modalities` does not say so.
+    /// Whether it takes images and documents, where `modalities` does not say so.
     pub(super) attachment: Option<bool>,
     /// Merged into the body of every request.
     pub(super) options: serde_json::Map<String, Value>,
@@ -229,7 +229,8 @@ pub(super) struct RawModel {
 #[serde(default, expecting = "an object")]
 #[schemars(rename = "Modalities")]
 pub(super) struct RawModalities {
-    /// Such as `text`, `image` and `pdf`. A model without `image` is told of images in words; if not set, images are sent.
+    /// Such as `text`, `image` and `pdf`. A model without `image` or `pdf` is told of such files in words; if not set, images are sent, and PDF files to
+    /// Anthropic's models.
     pub(super) input: Option<Vec<String>>,
 }
 

@@ -1,5 +1,6 @@
 //! Sessions that are stored: listed, opened again with or without a replay, deleted. A session that another daemon holds is shown and left alone.
 
+use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 
 use super::{Engine, EngineError, Place, roots};
@@ -8,6 +9,7 @@ use crate::event::SessionEvent;
 use crate::history;
 use crate::ids::{Millis, SessionId};
 use crate::image::{Image, Prompt};
+use crate::media::Media;
 use crate::message::{Entry, PromptPart};
 use crate::ports::{Connection, Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError};
 use crate::replay::Replay;
@@ -233,6 +235,10 @@ async fn tell(store: &dyn Store, load: &LoadSession, replay: &mut Replay<'_>, en
                 let prompt = with_images(store, load, prompt).await;
                 update(load, SessionEvent::User { message, prompt }).await;
             }
+            Some(SessionEvent::ToolCallUpdate(mut view)) => {
+                view.media = media_of(store, load, entry).await;
+                update(load, SessionEvent::ToolCallUpdate(view)).await;
+            }
             Some(event) => update(load, event).await,
             None => {}
         }
@@ -247,12 +253,26 @@ async fn with_images(store: &dyn Store, load: &LoadSession, prompt: Prompt) -> P
         if images.iter().any(|image| image.hash() == *hash) {
             continue;
         }
-        match store.image(load.id.clone(), *hash).await {
-            Ok(image) => images.extend(image),
-            Err(error) => tracing::warn!(session = %load.id, %error, "an image could not be read"),
-        }
+        images.extend(kept(store, load, *hash).await.and_then(|media| media.as_image().cloned()));
     }
     Prompt::stored(prompt.split().0, images)
+}
+
+/// What a result shows, as far as the store still has it.
+async fn media_of(store: &dyn Store, load: &LoadSession, entry: &Entry) -> Vec<Media> {
+    let Entry::ToolResult { result, .. } = entry else { return Vec::new() };
+    let mut media = Vec::with_capacity(result.media.len());
+    for part in &result.media {
+        media.extend(kept(store, load, part.hash).await);
+    }
+    media
+}
+
+async fn kept(store: &dyn Store, load: &LoadSession, hash: ContentHash) -> Option<Media> {
+    store.media(load.id.clone(), hash).await.unwrap_or_else(|error| {
+        tracing::warn!(session = %load.id, %error, "an image or document could not be read");
+        None
+    })
 }
 
 async fn tell_usage(load: &LoadSession, replay: &Replay<'_>, config: &Config) {

@@ -460,7 +460,7 @@ fn images_of(request: &ModelRequest) -> Vec<Image> {
     });
     let image = |piece: &Content| match piece {
         Content::Image(image) => Some(image.clone()),
-        Content::Text(_) => None,
+        Content::Text(_) | Content::Pdf(_) => None,
     };
     pieces.flatten().filter_map(image).collect()
 }
@@ -473,7 +473,7 @@ fn texts_of(request: &ModelRequest) -> String {
     });
     let text = |piece: &Content| match piece {
         Content::Text(text) => Some(text.clone()),
-        Content::Image(_) => None,
+        Content::Image(_) | Content::Pdf(_) => None,
     };
     pieces.flatten().filter_map(text).collect()
 }
@@ -507,7 +507,7 @@ async fn r12_3_images_are_stored_beside_small_rows_and_shown_again_to_client_and
     assert_eq!(images_of(&player.next_request().await.request), [png(2, 3)]);
 
     // As after a crash of the machine: the session goes on, and says what is missing.
-    next.store.lose_images();
+    next.store.lose_media();
     engine.close_session(&id, &next.connection).await.unwrap();
     let loaded = engine.load_session(next.load_of(&id)).await.unwrap();
     drop(ask(&loaded.session, "go on"));

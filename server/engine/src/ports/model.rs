@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::BoxFuture;
 use crate::image::Image;
+use crate::media::Pdf;
 use crate::message::{Finish, ModelRef, Usage};
 
 pub trait Model: Send + Sync {
@@ -107,6 +108,16 @@ pub enum WireProtocol {
     Messages,
 }
 
+impl WireProtocol {
+    /// Whether a document can be sent by it to a model that reads such.
+    pub fn carries_documents(self) -> bool {
+        match self {
+            Self::Messages => true,
+            Self::ChatCompletions => false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelSettings {
     /// Tokens.
@@ -140,6 +151,15 @@ impl ModelMessage {
     pub fn user(text: impl Into<String>) -> Self {
         Self::User(vec![Content::Text(text.into())])
     }
+
+    /// What the user says or results show.
+    pub fn content(&self) -> Vec<&Content> {
+        match self {
+            Self::User(content) => content.iter().collect(),
+            Self::Results(results) => results.iter().flat_map(|result| &result.content).collect(),
+            Self::Assistant(_) => Vec::new(),
+        }
+    }
 }
 
 /// A piece of what a model is shown. Two texts never stand beside each other.
@@ -147,6 +167,8 @@ impl ModelMessage {
 pub enum Content {
     Text(String),
     Image(Image),
+    /// Only to models of protocols that take documents.
+    Pdf(Pdf),
 }
 
 /// Adds a paragraph.
@@ -156,7 +178,7 @@ pub fn push_text(content: &mut Vec<Content>, text: &str) {
             last.push_str("\n\n");
             last.push_str(text);
         }
-        Some(Content::Image(_)) | None => content.push(Content::Text(text.to_owned())),
+        Some(Content::Image(_) | Content::Pdf(_)) | None => content.push(Content::Text(text.to_owned())),
     }
 }
 
@@ -170,8 +192,23 @@ pub enum AssistantBlock {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultBlock {
     pub id: String,
-    pub text: String,
+    /// A text, and behind it what the result shows; an error is a text alone.
+    pub content: Vec<Content>,
     pub is_error: bool,
+}
+
+impl ResultBlock {
+    pub fn text(id: impl Into<String>, text: impl Into<String>, is_error: bool) -> Self {
+        Self { id: id.into(), content: vec![Content::Text(text.into())], is_error }
+    }
+
+    /// Its content as a protocol takes it whose results are text alone: the text, and what is to be shown by other means.
+    pub fn split(&self) -> (&str, &[Content]) {
+        match self.content.split_first() {
+            Some((Content::Text(text), shown)) => (text, shown),
+            _ => ("", &self.content),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

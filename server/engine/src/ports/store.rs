@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::BoxFuture;
 use crate::ids::{Millis, SessionId};
-use crate::image::Image;
+use crate::media::Media;
 use crate::message::Entry;
 
 /// Several daemons may share one store. A session is written by the daemon that holds its lease, and read by all; the lease of a dead daemon is free.
@@ -18,11 +18,11 @@ pub trait Store: Send + Sync {
     /// `StoreError::Elsewhere` without the lease.
     fn append(&self, session: SessionId, entries: Vec<Entry>) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Keeps the images that entries to come will name, as `append` keeps these. One that is there already stays.
-    fn keep_images(&self, session: SessionId, images: Vec<Image>) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Keeps the images and documents that entries to come will name, as `append` keeps these. One that is there already stays.
+    fn keep_media(&self, session: SessionId, media: Vec<Media>) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// `None` where it is gone or damaged.
-    fn image(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Image>, StoreError>>;
+    fn media(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Media>, StoreError>>;
 
     /// Safe from a crash of the machine. Once a turn, off the answer's path.
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>>;
@@ -38,7 +38,7 @@ pub trait Store: Send + Sync {
     /// Gives the lease back, where it is this daemon's.
     fn release(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Removes the session with all of its rows and images; nothing where it is gone already. `StoreError::Elsewhere` where another daemon holds it.
+    /// Removes the session with all of its rows, images and documents; nothing where it is gone already. `StoreError::Elsewhere` where another daemon holds it.
     fn delete(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// In any order. A session whose own row is damaged is left out.

@@ -142,6 +142,7 @@ impl Run {
             input: serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone())),
             text: result.text.clone(),
             diffs: Vec::new(),
+            media: Vec::new(),
             locations: Vec::new(),
             allowed_by: Vec::new(),
         };
@@ -151,7 +152,7 @@ impl Run {
     /// Stores the result, then tells the client.
     async fn end_with(&self, call: &Call, result: ToolResult, view: ToolCallView) -> Result<(), StoreError> {
         let entry = Entry::ToolResult { call: call.id.clone(), at: self.context.ports.clock.now(), result };
-        self.context.journal.append(vec![entry]).await?;
+        self.context.journal.append_with(view.media.clone(), entry).await?;
         self.context.emit(SessionEvent::ToolCallUpdate(view)).await;
         Ok(())
     }

@@ -283,6 +283,7 @@ impl Receiver<'_> {
             input,
             text: String::new(),
             diffs: Vec::new(),
+            media: Vec::new(),
             locations: Vec::new(),
             allowed_by: Vec::new(),
         }

@@ -9,6 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{Allowed, Runner, Running, Stopped, preview};
 use crate::event::{Severity, ToolCallState, ToolCallView};
+use crate::media::Media;
 use crate::message::{FileDiff, SeenFile};
 use crate::output::{self, Limits};
 use crate::tool::{Access, CommitError, Gate, ToolContext, ToolError, ToolOutput};
@@ -28,6 +29,7 @@ pub(super) enum Committed {
 pub(super) struct Done {
     pub(super) text: String,
     pub(super) diffs: Vec<FileDiff>,
+    pub(super) media: Vec<Media>,
     pub(super) seen: Vec<SeenFile>,
     pub(super) instructions: Vec<AbsPath>,
     pub(super) metadata: Value,
@@ -104,8 +106,8 @@ impl Runner {
     }
 
     async fn fitted(&self, output: ToolOutput) -> Done {
-        let ToolOutput { text, capped, diffs, seen, instructions, locations, metadata } = output;
+        let ToolOutput { text, capped, diffs, media, seen, instructions, locations, metadata } = output;
         let text = if capped { text } else { self.capped(text).await };
-        Done { text, diffs, seen, instructions, metadata, locations, allowed_by: Vec::new() }
+        Done { text, diffs, media, seen, instructions, metadata, locations, allowed_by: Vec::new() }
     }
 }

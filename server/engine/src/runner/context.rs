@@ -68,6 +68,7 @@ impl Runner {
             hidden_vars: self.deps.config.key_variables.clone(),
             passed_vars: self.deps.config.sandbox.environment.clone(),
             confinement: self.confinement(&resolved.reach),
+            largest_image: self.deps.config.max_image_base64_bytes,
         }
     }
 

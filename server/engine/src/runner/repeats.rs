@@ -151,9 +151,8 @@ impl Counted<'_> {
         if result.status == ToolStatus::Cancelled || self.is_held.load(Ordering::Relaxed) {
             return None;
         }
-        let hash = ContentHash::of(
-            without_times(&without_spilled_names(&format!("{:?} {}", result.status, result.text), facts)).as_bytes(),
-        );
+        let shown = format!("{:?} {:?} {}", result.status, result.media, result.text);
+        let hash = ContentHash::of(without_times(&without_spilled_names(&shown, facts)).as_bytes());
         let mut calls = self.repeats.lock();
         let call = calls.get_mut(&self.key)?;
         let is_new = call.result.is_none();

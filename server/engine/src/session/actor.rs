@@ -12,6 +12,7 @@ use crate::event::{SessionEvent, Severity};
 use crate::history;
 use crate::ids::MessageId;
 use crate::image::Prompt;
+use crate::media::Media;
 use crate::message::{Entry, TurnEnd};
 use crate::run::{Run, RunEnd};
 
@@ -90,7 +91,7 @@ impl Actor {
             agent: self.context.agent().name,
             parts,
         };
-        match self.context.journal.append_with(images, entry).await {
+        match self.context.journal.append_with(images.into_iter().map(Media::Image).collect(), entry).await {
             Ok(entry) => {
                 self.waiting.push(Waiting { turn, entry, done });
                 self.start().await;

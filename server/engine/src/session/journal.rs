@@ -7,7 +7,7 @@ use copydesk_workspace::hash::ContentHash;
 
 use crate::event::SessionEvent;
 use crate::ids::SessionId;
-use crate::image::Image;
+use crate::media::Media;
 use crate::message::{Entry, Todo};
 use crate::ports::{BoxFuture, Client, Store, StoreError};
 use crate::tool::{Todos, ToolError};
@@ -36,24 +36,26 @@ impl Journal {
         Ok(index)
     }
 
-    /// The images first: no entry names one that is not stored.
-    pub(crate) async fn append_with(&self, images: Vec<Image>, entry: Entry) -> Result<usize, StoreError> {
-        if !images.is_empty() {
-            self.store.keep_images(self.session.clone(), images).await?;
+    /// The media first: no entry names one that is not stored.
+    pub(crate) async fn append_with(&self, media: Vec<Media>, entry: Entry) -> Result<usize, StoreError> {
+        if !media.is_empty() {
+            self.store.keep_media(self.session.clone(), media).await?;
         }
         self.append(vec![entry]).await
     }
 
     /// Adds those of `wanted` that `held` lacks. What is gone, or cannot be read now, is left out.
-    pub(crate) async fn fetch_images(&self, wanted: BTreeSet<ContentHash>, held: &mut BTreeMap<ContentHash, Image>) {
+    pub(crate) async fn fetch_media(&self, wanted: BTreeSet<ContentHash>, held: &mut BTreeMap<ContentHash, Media>) {
         for hash in wanted {
             if held.contains_key(&hash) {
                 continue;
             }
-            match self.store.image(self.session.clone(), hash).await {
-                Ok(Some(image)) => drop(held.insert(hash, image)),
-                Ok(None) => tracing::warn!(session = %self.session, ?hash, "an image of the session is lost"),
-                Err(error) => tracing::warn!(session = %self.session, %error, "an image could not be read"),
+            match self.store.media(self.session.clone(), hash).await {
+                Ok(Some(media)) => drop(held.insert(hash, media)),
+                Ok(None) => {
+                    tracing::warn!(session = %self.session, ?hash, "an image or document of the session is lost")
+                }
+                Err(error) => tracing::warn!(session = %self.session, %error, "an image or document could not be read"),
             }
         }
     }

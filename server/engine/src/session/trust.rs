@@ -122,6 +122,7 @@ impl Context {
             input: json!({ "workspace": workspace, "capability": wanted.capability }),
             text: String::new(),
             diffs: Vec::new(),
+            media: Vec::new(),
             locations: Vec::new(),
             allowed_by: Vec::new(),
         };

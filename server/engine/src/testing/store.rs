@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use super::{Boundaries, lock};
 use crate::ids::SessionId;
-use crate::image::Image;
+use crate::media::Media;
 use crate::message::Entry;
 use crate::ports::{BoxFuture, Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
 
@@ -17,7 +17,7 @@ use crate::ports::{BoxFuture, Elsewhere, Lease, ListedSession, SessionMeta, Stor
 #[derive(Default)]
 pub struct MemoryStore {
     sessions: Mutex<BTreeMap<SessionId, (SessionMeta, Vec<Entry>)>>,
-    images: Mutex<BTreeMap<(SessionId, ContentHash), Image>>,
+    media: Mutex<BTreeMap<(SessionId, ContentHash), Media>>,
     broken: Mutex<Option<StoreError>>,
     damaged: Mutex<Vec<(i64, String)>>,
     /// Sessions whose lease another daemon has.
@@ -80,9 +80,9 @@ impl MemoryStore {
         }
     }
 
-    /// All images are gone.
-    pub fn lose_images(&self) {
-        lock(&self.images).clear();
+    /// All images and documents are gone.
+    pub fn lose_media(&self) {
+        lock(&self.media).clear();
     }
 
     /// Pages that were read so far.
@@ -98,7 +98,7 @@ impl MemoryStore {
     pub fn survivor(&self) -> Arc<Self> {
         Arc::new(Self {
             sessions: Mutex::new(lock(&self.sessions).clone()),
-            images: Mutex::new(lock(&self.images).clone()),
+            media: Mutex::new(lock(&self.media).clone()),
             ..Self::default()
         })
     }
@@ -134,20 +134,20 @@ impl Store for MemoryStore {
         })
     }
 
-    fn keep_images(&self, session: SessionId, images: Vec<Image>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn keep_media(&self, session: SessionId, media: Vec<Media>) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             if let Some(error) = lock(&self.broken).clone() {
                 return Err(error);
             }
-            let named = images.into_iter().map(|image| ((session.clone(), image.hash()), image));
-            lock(&self.images).extend(named);
+            let named = media.into_iter().map(|media| ((session.clone(), media.hash()), media));
+            lock(&self.media).extend(named);
             Ok(())
         })
     }
 
-    fn image(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Image>, StoreError>> {
-        let image = lock(&self.images).get(&(session, hash)).cloned();
-        Box::pin(async { Ok(image) })
+    fn media(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Media>, StoreError>> {
+        let media = lock(&self.media).get(&(session, hash)).cloned();
+        Box::pin(async { Ok(media) })
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -208,7 +208,7 @@ impl Store for MemoryStore {
             }
             lock(&self.held).remove(&session);
             lock(&self.sessions).remove(&session);
-            lock(&self.images).retain(|(of, _), _| *of != session);
+            lock(&self.media).retain(|(of, _), _| *of != session);
             Ok(())
         })
     }

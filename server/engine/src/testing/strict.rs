@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::ports::{AssistantBlock, Content, ModelMessage, ModelRequest};
+use crate::ports::{AssistantBlock, Content, ModelMessage, ModelRequest, ResultBlock};
 
 /// The first fault of the request, in words.
 pub fn check_request(request: &ModelRequest) -> Result<(), String> {
@@ -66,12 +66,24 @@ pub fn check_messages(messages: &[ModelMessage]) -> Result<(), String> {
                     return Err(at("results without an assistant message before them".to_owned()));
                 }
                 for result in results {
-                    not_blank(&result.text, "a result").map_err(at)?;
+                    check_result(result).map_err(at)?;
                 }
             }
         }
     }
     Ok(())
+}
+
+/// Anthropic refuses anything but text in an error.
+fn check_result(result: &ResultBlock) -> Result<(), String> {
+    let Some(Content::Text(text)) = result.content.first() else {
+        return Err("a result that does not begin with a text".to_owned());
+    };
+    not_blank(text, "a result")?;
+    match result.is_error && result.content.len() > 1 {
+        true => Err("an error that shows something".to_owned()),
+        false => check_content(&result.content),
+    }
 }
 
 fn check_content(content: &[Content]) -> Result<(), String> {

@@ -13,6 +13,7 @@ use super::{
 use crate::agent::{self, Agent, AgentMode};
 use crate::config::{Config, ConfiguredModel};
 use crate::engine::{Engine, EngineError, History, LoadSession};
+use crate::history::Takes;
 use crate::ids::SessionId;
 use crate::message::ModelRef;
 use crate::overlay::Overlay;
@@ -187,7 +188,7 @@ fn model(provider: &str, name: &str) -> ConfiguredModel {
         provider: Arc::new(settings),
         settings: ModelSettings { context: Some(1000), ..ModelSettings::default() },
         takes_temperature: true,
-        takes_images: true,
+        takes: Takes { images: true, documents: false },
         prices: None,
     }
 }

@@ -1,8 +1,11 @@
-//! `read`: a file or a folder, in pieces. The editor's text where the file is open there.
+//! `read`: a file or a folder, in pieces, or an image or document as a whole. The editor's text where the file is open there.
+
+mod shown;
 
 use std::fmt::Write as _;
 
 use copydesk_workspace::disk::{DirEntry, DiskError, FileKind};
+use copydesk_workspace::encoding::DecodeError;
 use copydesk_workspace::path::AbsPath;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -78,6 +81,13 @@ impl Tool for Read {
 
     async fn commit(&self, wanted: Wanted, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
         match ctx.view.snapshot(&wanted.path).await {
+            Ok(snapshot) if !snapshot.is_editors() && shown::is_shown(&snapshot.text) => {
+                let error = ViewError::Text { path: snapshot.path, error: DecodeError::Binary };
+                Ok(shown::shown(&wanted.path, error, ctx).await?)
+            }
+            Err(error @ (ViewError::Text { .. } | ViewError::TooLarge { .. })) => {
+                Ok(shown::shown(&wanted.path, error, ctx).await?)
+            }
             Ok(snapshot) => {
                 let new =
                     ctx.instructions.first_told(&wanted.path, MOST_INSTRUCTIONS.min(wanted.window.max_bytes / 2)).await;

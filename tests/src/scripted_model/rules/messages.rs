@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Calls, Declared, check_tools, is_image, is_text};
+use super::{Calls, Declared, check_tools, is_image, is_pdf, is_text};
 use crate::scripted_model::events::messages::signature;
 
 const HEADERS: [&str; 2] = ["x-api-key", "anthropic-version"];
@@ -248,6 +248,7 @@ impl<'a> Conversation<'a> {
                 }
                 "text" => check_text(block, wrong),
                 "image" => check_picture(block, wrong),
+                "document" => check_document(block, wrong),
                 kind => wrong.push(format!("a block `{kind}` of the user")),
             }
             others = true;
@@ -266,7 +267,11 @@ impl<'a> Conversation<'a> {
             match inner["type"].as_str().unwrap_or_default() {
                 "text" => check_text(inner, wrong),
                 "image" => check_picture(inner, wrong),
+                "document" => check_document(inner, wrong),
                 kind => wrong.push(format!("a block `{kind}` in the result of `{id}`")),
+            }
+            if block["is_error"] == true && inner["type"] != "text" {
+                wrong.push(format!("the result of `{id}` is an error, and more than text"));
             }
         }
     }
@@ -278,6 +283,15 @@ fn check_picture(block: &Value, wrong: &mut Vec<String>) {
     let text = |key: &str| source[key].as_str().unwrap_or_default();
     if source["type"] != "base64" || !is_image(text("media_type"), text("data")) {
         wrong.push("an image is no base64 of an image".to_owned());
+    }
+}
+
+fn check_document(block: &Value, wrong: &mut Vec<String>) {
+    check_block(block, &["source", "title", "context", "citations", "cache_control"], wrong);
+    let source = &block["source"];
+    let is_pdf = source["media_type"] == "application/pdf" && is_pdf(source["data"].as_str().unwrap_or_default());
+    if source["type"] != "base64" || !is_pdf {
+        wrong.push("a document is no base64 of a PDF".to_owned());
     }
 }
 

@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use copydesk_engine::ports::{AssistantBlock, Content, ModelMessage, ModelRequest, ToolSpec};
+use copydesk_engine::ports::{AssistantBlock, Content, ModelMessage, ModelRequest, ResultBlock, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use crate::providers::names;
@@ -130,12 +130,29 @@ fn messages(request: &ModelRequest, dialect: &Dialect) -> Vec<Value> {
         match message {
             ModelMessage::User(content) => push_user(&mut out, content, dialect),
             ModelMessage::Assistant(blocks) => out.extend(assistant(blocks, dialect)),
-            ModelMessage::Results(results) => out.extend(results.iter().map(|result| {
-                json!({"role": "tool", "tool_call_id": call_id(&result.id, dialect.call_ids), "content": result.text})
-            })),
+            ModelMessage::Results(results) => {
+                out.extend(results.iter().map(|result| {
+                    let id = call_id(&result.id, dialect.call_ids);
+                    json!({"role": "tool", "tool_call_id": id, "content": result.split().0})
+                }));
+                let shown: Vec<Content> = results.iter().flat_map(beside).collect();
+                if !shown.is_empty() {
+                    push_user(&mut out, &shown, dialect);
+                }
+            }
         }
     }
     out
+}
+
+/// Results are texts here: what one shows follows as the user's, behind the beginning of its text, which names a file where it is one of a file.
+fn beside(result: &ResultBlock) -> Vec<Content> {
+    let (text, shown) = result.split();
+    if shown.is_empty() {
+        return Vec::new();
+    }
+    let label = format!("What the result shows that begins with: {}", text.lines().next().unwrap_or_default());
+    [&[Content::Text(label)], shown].concat()
 }
 
 /// What the user says in a row becomes one message: an assistant message of reasoning alone may be missing between them, and some servers want roles to
@@ -169,6 +186,8 @@ fn piece(piece: &Content) -> Value {
             let url = format!("data:{};base64,{}", image.kind().mime(), BASE64_STANDARD.encode(image.bytes()));
             json!({"type": "image_url", "image_url": {"url": url}})
         }
+        // Nothing that the engine sends by this protocol.
+        Content::Pdf(pdf) => text_piece(&format!("[a PDF of {} bytes, which cannot be shown]", pdf.bytes().len())),
     }
 }
 

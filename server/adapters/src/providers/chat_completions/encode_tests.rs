@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use copydesk_engine::ports::{ModelSettings, ResultBlock, WireProtocol};
-use copydesk_engine::testing::png;
+use copydesk_engine::testing::{pdf, png};
 use serde_json::json;
 
 use super::*;
@@ -28,8 +28,7 @@ fn thought(text: &str) -> AssistantBlock {
 }
 
 fn results(results: &[(&str, &str)]) -> ModelMessage {
-    let block =
-        |(id, text): &(&str, &str)| ResultBlock { id: (*id).to_owned(), text: (*text).to_owned(), is_error: false };
+    let block = |(id, text): &(&str, &str)| ResultBlock::text(*id, *text, false);
     ModelMessage::Results(results.iter().map(block).collect())
 }
 
@@ -267,4 +266,37 @@ fn an_image_is_a_data_url_between_the_texts() {
     assert_eq!(messages(user("One"), shown("two")), json!([text("One"), text("two"), picture]));
     assert_eq!(messages(shown("One"), user("two")), json!([text("One"), picture, text("two")]));
     assert_eq!(messages(user("One"), user("two")), json!("One\n\ntwo"));
+}
+
+#[test]
+fn what_results_show_follows_them_as_the_user_s() {
+    let shows = |id: &str, text: &str, shown: &[Content]| ResultBlock {
+        content: [&[Content::Text(text.to_owned())], shown].concat(),
+        ..ResultBlock::text(id, text, false)
+    };
+    let calls = ModelMessage::Assistant(["a", "b", "c"].map(|id| call(id, "read", json!({}))).into());
+    let results = ModelMessage::Results(vec![
+        shows("a", "<path>/w/1.png</path>\n…", &[Content::Image(png(2, 3))]),
+        shows("b", "plain", &[]),
+        shows("c", "<path>/w/2.png</path>", &[Content::Image(png(2, 3))]),
+    ]);
+    let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAAAAAAAAAAAAElEQVQAAAAAAAAAAElFTkSuQmCC"}});
+    let label = |path: &str| json!({"type": "text", "text": format!("What the result shows that begins with: <path>{path}</path>")});
+    let shown = json!([label("/w/1.png"), picture, label("/w/2.png"), picture]);
+    let first = body(&request("p/m", vec![user("Go"), calls.clone(), results.clone()]));
+    let roles: Vec<&str> =
+        first["messages"].as_array().unwrap()[1..].iter().filter_map(|message| message["role"].as_str()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "tool", "tool", "user"]);
+    assert_eq!(first["messages"][3]["content"], "<path>/w/1.png</path>\n…");
+    assert_eq!(first["messages"][6]["content"], shown);
+    // What the user says next stands behind it.
+    let next = body(&request("p/m", vec![user("Go"), calls, results, user("And now?")]));
+    let mut expected = shown.as_array().unwrap().clone();
+    expected.push(json!({"type": "text", "text": "And now?"}));
+    assert_eq!(next["messages"][6]["content"], json!(expected));
+    let document = ModelMessage::User(vec![Content::Pdf(pdf(1))]);
+    assert_eq!(
+        body(&request("p/m", vec![document]))["messages"][1]["content"],
+        json!([{"type": "text", "text": "[a PDF of 249 bytes, which cannot be shown]"}])
+    );
 }

@@ -138,7 +138,7 @@ fn messages(request: &ModelRequest) -> Vec<Value> {
     let mut out: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in &request.messages {
         let (role, blocks) = match message {
-            ModelMessage::User(content) => ("user", content.iter().map(user).collect()),
+            ModelMessage::User(content) => ("user", content.iter().map(self::content).collect()),
             ModelMessage::Results(results) => ("user", results.iter().map(result).collect()),
             ModelMessage::Assistant(blocks) => {
                 let blocks: Vec<Value> = blocks.iter().filter_map(|block| assistant(block, unsigned)).collect();
@@ -156,19 +156,28 @@ fn messages(request: &ModelRequest) -> Vec<Value> {
     out.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect()
 }
 
-fn user(piece: &Content) -> Value {
+fn content(piece: &Content) -> Value {
     match piece {
         Content::Text(text) => json!({"type": "text", "text": text}),
         Content::Image(image) => {
             let data = BASE64_STANDARD.encode(image.bytes());
             json!({"type": "image", "source": {"type": "base64", "media_type": image.kind().mime(), "data": data}})
         }
+        Content::Pdf(pdf) => {
+            let data = BASE64_STANDARD.encode(pdf.bytes());
+            json!({"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": data}})
+        }
     }
 }
 
 fn result(result: &ResultBlock) -> Value {
     let id = names::call_id(&result.id);
-    let mut block = json!({"type": "tool_result", "tool_use_id": id, "content": result.text});
+    // A text alone is a string, as it was before results could show anything.
+    let content = match result.split() {
+        (text, []) => json!(text),
+        _ => result.content.iter().map(content).collect(),
+    };
+    let mut block = json!({"type": "tool_result", "tool_use_id": id, "content": content});
     if result.is_error {
         block["is_error"] = json!(true);
     }

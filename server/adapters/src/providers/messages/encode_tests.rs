@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use copydesk_engine::ports::WireProtocol;
-use copydesk_engine::testing::png;
+use copydesk_engine::testing::{pdf, pdf_bytes, png};
 
 use super::*;
 use crate::providers::loopback;
@@ -34,11 +34,7 @@ fn thought(text: &str, signature: Option<&str>) -> AssistantBlock {
 }
 
 fn results(results: &[(&str, &str, bool)]) -> ModelMessage {
-    let block = |(id, text, is_error): &(&str, &str, bool)| ResultBlock {
-        id: (*id).to_owned(),
-        text: (*text).to_owned(),
-        is_error: *is_error,
-    };
+    let block = |(id, text, is_error): &(&str, &str, bool)| ResultBlock::text(*id, *text, *is_error);
     ModelMessage::Results(results.iter().map(block).collect())
 }
 
@@ -398,4 +394,32 @@ fn r22_7_a_budget_without_bounds_does_not_overflow() {
     let mut request = request("anthropic/claude-sonnet-4-5", vec![user("b")]);
     request.settings.options.insert("thinking".to_owned(), json!({"type": "enabled", "budget_tokens": u64::MAX}));
     assert_eq!(body(&request)["max_tokens"], json!(u64::MAX));
+}
+
+#[test]
+fn what_a_result_shows_stands_in_it_behind_its_text() {
+    let call = AssistantBlock::Call { id: "a".to_owned(), name: "read".to_owned(), input: json!({}) };
+    let text = Content::Text("Two files".to_owned());
+    let result = ResultBlock {
+        content: vec![text, Content::Image(png(2, 3)), Content::Pdf(pdf(1))],
+        ..ResultBlock::text("a", "", false)
+    };
+    let go = ModelMessage::User(vec![Content::Text("Go".to_owned())]);
+    let messages = vec![go, ModelMessage::Assistant(vec![call]), ModelMessage::Results(vec![result])];
+    let body = body(&request("anthropic/claude-sonnet-4-5", messages));
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAAAAAAAAAAAAElEQVQAAAAAAAAAAElFTkSuQmCC";
+    let pdf = BASE64_STANDARD.encode(pdf_bytes(1));
+    assert_eq!(
+        body["messages"][2]["content"],
+        json!([{
+            "type": "tool_result",
+            "tool_use_id": "a",
+            "content": [
+                {"type": "text", "text": "Two files"},
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png}},
+                {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": pdf}},
+            ],
+            "cache_control": {"type": "ephemeral"},
+        }])
+    );
 }
