@@ -1,5 +1,6 @@
 //! `read`: a file or a folder, in pieces, or an image or document as a whole. The editor's text where the file is open there.
 
+mod notebook;
 mod shown;
 
 use std::fmt::Write as _;
@@ -11,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::notebook::Notebook;
 use super::lines::{self, Window};
 use super::{described, path};
 use crate::message::SeenFile;
@@ -22,8 +24,9 @@ use crate::view::{Snapshot, ViewError};
 /// Bytes of instruction files that come with one file; half of the answer at most.
 const MOST_INSTRUCTIONS: usize = 32 << 10;
 
-/// For what stands around the lines, bytes.
+/// For what stands around the lines, bytes, and around cells, lines.
 const FRAME: usize = 1 << 10;
+const FRAME_LINES: usize = 8;
 
 pub(super) struct Read;
 
@@ -44,6 +47,7 @@ pub(super) struct Input {
 pub(super) struct Wanted {
     path: AbsPath,
     window: Window,
+    max_lines: usize,
 }
 
 impl Tool for Read {
@@ -76,7 +80,10 @@ impl Tool for Read {
         };
         let path = path::resolve(&input.file_path, &ctx.facts)?;
         // The text is read once that is allowed.
-        Ok(Prepared { value: Wanted { path, window }, preview: Preview::Nothing })
+        Ok(Prepared {
+            value: Wanted { path, window, max_lines: lines.saturating_sub(FRAME_LINES).max(1) },
+            preview: Preview::Nothing,
+        })
     }
 
     async fn commit(&self, wanted: Wanted, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
@@ -110,12 +117,21 @@ impl Tool for Read {
 
 fn of_file(snapshot: &Snapshot, wanted: &Wanted) -> Result<ToolOutput, ToolError> {
     let text = snapshot.text.to_string();
+    let mut note = String::new();
+    if wanted.path.name().to_lowercase().ends_with(".ipynb") {
+        match Notebook::parse(&text) {
+            Ok(notebook) => return of_notebook(&notebook, snapshot, wanted),
+            Err(why) => note = format!(" It cannot be shown as a notebook: {why}."),
+        }
+    }
     let shown =
         lines::show(&text, wanted.window).map_err(|behind| ToolError::Tell(format!("{} {behind}", wanted.path)))?;
-    let open = if snapshot.is_editors() { " This is the editor's text, saved or not." } else { "" };
     let text = format!(
-        "<path>{}</path>\n<type>file</type>\n<content>\n{}</content>\n{}{open}",
-        wanted.path, shown.body, shown.footer
+        "<path>{}</path>\n<type>file</type>\n<content>\n{}</content>\n{}{note}{}",
+        wanted.path,
+        shown.body,
+        shown.footer,
+        origin(snapshot)
     );
     Ok(ToolOutput {
         text,
@@ -125,6 +141,31 @@ fn of_file(snapshot: &Snapshot, wanted: &Wanted) -> Result<ToolOutput, ToolError
         metadata: json!({"firstLine": wanted.window.offset, "lastLine": shown.last, "lines": shown.total}),
         ..ToolOutput::default()
     })
+}
+
+/// Its text is not known from this.
+fn of_notebook(notebook: &Notebook, snapshot: &Snapshot, wanted: &Wanted) -> Result<ToolOutput, ToolError> {
+    let shown = notebook
+        .show(wanted.window, wanted.max_lines)
+        .map_err(|behind| ToolError::Tell(format!("{} {behind}", wanted.path)))?;
+    let text = format!(
+        "<path>{}</path>\n<type>notebook</type>\n<cells>\n{}</cells>\n{}{}",
+        wanted.path,
+        shown.body,
+        shown.footer,
+        origin(snapshot)
+    );
+    Ok(ToolOutput {
+        text,
+        capped: true,
+        locations: vec![(wanted.path.clone(), None)],
+        metadata: json!({"firstCell": wanted.window.offset, "lastCell": shown.last, "cells": shown.total}),
+        ..ToolOutput::default()
+    })
+}
+
+fn origin(snapshot: &Snapshot) -> &'static str {
+    if snapshot.is_editors() { " This is the editor's text, saved or not." } else { "" }
 }
 
 fn of_folder(entries: &[DirEntry], wanted: &Wanted) -> Result<ToolOutput, ToolError> {
