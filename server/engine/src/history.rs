@@ -44,6 +44,8 @@ pub struct Sight<'a> {
     pub takes: Takes,
     /// By their bytes. One that is missing was lost, and the model is told so.
     pub held: &'a BTreeMap<ContentHash, Media>,
+    /// Those of results that the provider refuses.
+    pub refused: &'a BTreeSet<ContentHash>,
 }
 
 /// The images and documents that the entries name and a model takes, each once.
@@ -282,6 +284,9 @@ fn result_media(part: &MediaPart, sight: Sight<'_>) -> Result<Content, String> {
             }
         };
         return Err(format!("[The {what} is not shown to you, {why}]"));
+    }
+    if sight.refused.contains(&part.hash) {
+        return Err(format!("[The {what} is not shown to you: the provider refused it.]"));
     }
     match sight.held.get(&part.hash) {
         Some(Media::Image(image)) => Ok(Content::Image(image.clone())),

@@ -9,7 +9,9 @@ use crate::testing::{check_messages, pdf, png};
 
 const ALL: Takes = Takes { images: true, documents: true };
 static NOTHING: BTreeMap<ContentHash, Media> = BTreeMap::new();
-const BLIND: Sight<'static> = Sight { takes: Takes { images: false, documents: false }, held: &NOTHING };
+static NONE: BTreeSet<ContentHash> = BTreeSet::new();
+const BLIND: Sight<'static> =
+    Sight { takes: Takes { images: false, documents: false }, held: &NOTHING, refused: &NONE };
 
 fn model(name: &str) -> ModelRef {
     ModelRef { provider: "p".to_owned(), model: name.to_owned() }
@@ -244,7 +246,7 @@ fn images_stand_where_the_user_has_put_them() {
         shows(&["Sorry:", "image"], &image),
     ];
     let held = BTreeMap::from([(image.hash(), image.clone().into())]);
-    let messages = conversation(&entries, &model("a"), Sight { takes: ALL, held: &held });
+    let messages = conversation(&entries, &model("a"), Sight { takes: ALL, held: &held, refused: &NONE });
     check_messages(&messages).unwrap();
     let users = messages.iter().filter_map(|message| match message {
         ModelMessage::User(content) => Some(said(content)),
@@ -273,7 +275,7 @@ fn last_result(takes: Takes) -> String {
         shown_result("c1", "read", &[image.clone().into(), Media::Pdf(document.clone()), png(4, 5).into()]),
     ];
     let held = BTreeMap::from([(image.hash(), image.into()), (document.hash(), Media::Pdf(document))]);
-    let messages = conversation(&entries, &model("a"), Sight { takes, held: &held });
+    let messages = conversation(&entries, &model("a"), Sight { takes, held: &held, refused: &NONE });
     check_messages(&messages).unwrap();
     let Some(ModelMessage::Results(results)) = messages.last() else { panic!("{messages:?}") };
     said(&results[0].content)
@@ -325,7 +327,7 @@ proptest! {
     fn r2_1_any_stored_history_is_valid(entries in proptest::collection::vec(any_entry(), 0..40)) {
         let held = BTreeMap::from([(png(1, 1).hash(), png(1, 1).into()), (pdf(1).hash(), Media::Pdf(pdf(1)))]);
         let images = Takes { images: true, documents: false };
-        for sight in [BLIND, Sight { takes: ALL, held: &held }, Sight { takes: images, held: &held }] {
+        for sight in [BLIND, Sight { takes: ALL, held: &held, refused: &NONE }, Sight { takes: images, held: &held, refused: &NONE }] {
             let messages = conversation(&entries, &model("a"), sight);
             prop_assert_eq!(check_messages(&messages), Ok(()), "{:#?}", messages);
         }

@@ -4,6 +4,7 @@
 mod calls;
 mod limits;
 mod partial;
+mod refused;
 mod reply;
 mod retry;
 mod shown;
@@ -29,6 +30,7 @@ use crate::runner::Repeats;
 use crate::session::Context;
 
 pub use limits::{TurnLimits, TurnSpent};
+pub(crate) use refused::MediaVerdicts;
 use reply::{Reply, ReplyEnd};
 use shown::Shown;
 
@@ -126,12 +128,23 @@ impl Run {
             let takes = model.takes;
             let named = self.context.journal.read(|entries| history::named_media(&entries[..*consumed], takes));
             self.context.journal.fetch_media(named, &mut held).await;
-            let sight = Sight { takes, held: &held };
             let offered =
                 if is_last { Offered::default() } else { self.offered(&surroundings, &agent, &model.sent_as) };
-            let request = self.request(&surroundings, &agent, &model, *consumed, sight, &offered);
-            let request = if is_last { with_last_word(request) } else { request };
-            let reply = self.ask(&message, &request, &model, &mut spent).await?;
+            let request_now = || {
+                let refused = self.context.verdicts.refused_by(&model.sent_as);
+                let sight = Sight { takes, held: &held, refused: &refused };
+                let request = self.request(&surroundings, &agent, &model, *consumed, sight, &offered);
+                if is_last { with_last_word(request) } else { request }
+            };
+            let mut request = request_now();
+            let mut reply = self.ask(&message, &request, &model, &mut spent).await?;
+            let refused = self.context.verdicts.note(&request, &reply.end);
+            if refused > 0 {
+                self.context.warn(vec![refused_notice(refused)]).await;
+                request = request_now();
+                reply = self.ask(&message, &request, &model, &mut spent).await?;
+                self.context.verdicts.note(&request, &reply.end);
+            }
             let next = match &reply.end {
                 ReplyEnd::Cancelled => Next::End(TurnEnd::Cancelled),
                 ReplyEnd::Failed(error) => Next::End(TurnEnd::Failed { message: failure(error, &request) }),
@@ -325,6 +338,13 @@ impl Run {
     fn has_new_prompt(&self, consumed: usize) -> bool {
         self.context.journal.read(|entries| entries[consumed..].iter().any(|entry| matches!(entry, Entry::User { .. })))
     }
+}
+
+fn refused_notice(count: usize) -> String {
+    let files = if count == 1 { "a file".to_owned() } else { format!("{count} files") };
+    format!(
+        "The provider refused a request that showed {files} read by a tool. It was sent again without, and the model was told."
+    )
 }
 
 /// Nothing can be called any more.

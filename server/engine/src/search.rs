@@ -1,5 +1,6 @@
 //! Searches as a tool may make them: of the folders that its call was granted, over the editor's text, without the files that rules keep from the model.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,6 +90,20 @@ impl GrantedSearch {
         let mut within = self.roots.iter().filter(|root| real.starts_with(&root.real)).peekable();
         // What lies outside of the workspace is a library's.
         within.peek().is_none() || within.any(|root| (root.may_list)(real.as_path()))
+    }
+
+    /// The same without the files of which this holds, by their paths below a root; they count as refused.
+    pub fn leaving_out(&self, is_left_out: MayOpen) -> Self {
+        let narrowed = |root: &GrantedRoot| {
+            let (real, may_list, is_left_out) =
+                (root.real.clone(), Arc::clone(&root.may_list), Arc::clone(&is_left_out));
+            let may_list = move |path: &Path| {
+                // Refused first: what may not be listed is counted as that alone.
+                may_list(path) && !path.strip_prefix(real.as_path()).is_ok_and(|below| is_left_out(below))
+            };
+            GrantedRoot { may_list: Arc::new(may_list), ..root.clone() }
+        };
+        Self { roots: self.roots.iter().map(narrowed).collect(), ..self.clone() }
     }
 
     async fn each<'a, T>(

@@ -10,6 +10,7 @@ mod glob;
 mod grep;
 mod invalid;
 mod lines;
+mod list;
 mod lsp;
 mod multiedit;
 mod path;
@@ -38,6 +39,7 @@ pub(crate) fn builtin() -> Vec<Listed> {
         Listed::on(question::AskUser).only_if(|now| now.has_user),
         Listed::on(bash::Bash),
         Listed::on(read::Read),
+        Listed::off(list::List),
         Listed::on(glob::Glob),
         Listed::on(grep::Grep),
         Listed::on(edit::Edit).only_if(|now| now.takes_edits()),

@@ -555,6 +555,67 @@ async fn an_image_over_the_limit_is_refused_before_it_is_stored() {
     assert_eq!(world.store.entries(session.id()), []);
 }
 
+/// What the results of a request say, and what they show.
+fn results_of(request: &ModelRequest) -> (Vec<String>, usize) {
+    let results = request.messages.iter().filter_map(|message| match message {
+        ModelMessage::Results(results) => Some(results),
+        _ => None,
+    });
+    let results: Vec<_> = results.flatten().map(|result| result.split()).collect();
+    (results.iter().map(|(text, _)| (*text).to_owned()).collect(), results.iter().map(|(_, shown)| shown.len()).sum())
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_read_shows_is_stored_and_one_that_the_provider_refuses_does_not_end_the_session() {
+    let (world, mut player) = world();
+    world.disk.put(&path("/home/user/project/good.png"), png(2, 3).bytes());
+    world.disk.put(&path("/home/user/project/bad.png"), png(4, 5).bytes());
+    let engine = Engine::new(world.ports.clone());
+    let session = new_session(&world, &engine).await;
+    let end = ask(&session, "look");
+    let reply = player.next_request().await;
+    reply.call("1", "read", r#"{"filePath": "good.png"}"#);
+    reply.finish(Finish::ToolCalls);
+    let reply = player.next_request().await;
+    assert_eq!(results_of(&reply.request).1, 1);
+    reply.call("2", "read", r#"{"filePath": "bad.png"}"#);
+    reply.finish(Finish::ToolCalls);
+    let reply = player.next_request().await;
+    assert_eq!(results_of(&reply.request).1, 2);
+    reply.fail(ModelErrorKind::Invalid, "No.");
+    // The same request without what was new in it.
+    let reply = player.next_request().await;
+    let (texts, shown) = results_of(&reply.request);
+    assert_eq!(shown, 1);
+    assert!(
+        texts[1].ends_with("[The image (image/png, 57 bytes) is not shown to you: the provider refused it.]"),
+        "{texts:?}"
+    );
+    reply.text("A cat.");
+    reply.finish(Finish::Stop);
+    assert_eq!(end.await, TurnEnd::Done);
+    let row = world.store.entries(session.id()).iter().map(|entry| serde_json::to_string(entry).unwrap().len()).max();
+    assert!(row < Some(1000), "no bytes in rows");
+    drop(ask(&session, "go on"));
+    assert_eq!(results_of(&player.next_request().await.request).1, 1);
+
+    let id = session.id().clone();
+    let (next, mut player) = after_death(&world);
+    let engine = Engine::new(next.ports.clone());
+    let loaded = engine.load_session(next.load_of(&id)).await.unwrap();
+    let told = next.client.events().into_iter().filter_map(|event| match event {
+        SessionEvent::ToolCallUpdate(view) => Some(view.media),
+        _ => None,
+    });
+    let told: Vec<_> = told.flatten().collect();
+    assert_eq!(told, [png(2, 3).into(), png(4, 5).into()], "shown again to the client");
+    drop(ask(&loaded.session, "go on"));
+    let reply = player.next_request().await;
+    assert_eq!(results_of(&reply.request).1, 2, "another daemon may have another provider");
+    reply.fail(ModelErrorKind::Overloaded { retry_after: None }, "Later.");
+    assert_eq!(results_of(&player.next_request().await.request).1, 2, "this says nothing of what was shown");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_provider_that_refuses_an_image_does_not_brick_the_session_without_a_way_out() {
     let (world, mut player) = world();

@@ -17,6 +17,7 @@ use crate::permission::Mode;
 use crate::ports::{Client, Connection, Diagnostics, DiagnosticsScope, Ports, SandboxSupport};
 use crate::prompt::KnownInstructions;
 use crate::registry::Registry;
+use crate::run::MediaVerdicts;
 use crate::runner::{Grants, Seen};
 use crate::skills::{self, FetchedSkills, Skills};
 use crate::tool::Facts;
@@ -40,6 +41,7 @@ pub(crate) struct Context {
     /// What is wrong with the fetched ones; fetched once.
     fetched_skills: tokio::sync::OnceCell<FetchedSkills>,
     pub(crate) formatters: Arc<Learned>,
+    pub(crate) verdicts: MediaVerdicts,
     chosen: Mutex<Chosen>,
     /// Models of this machine that were found, besides those of the configuration.
     offered: Mutex<Vec<ModelRef>>,
@@ -142,6 +144,7 @@ impl Context {
             skills: Mutex::default(),
             fetched_skills: tokio::sync::OnceCell::new(),
             formatters: Arc::default(),
+            verdicts: MediaVerdicts::default(),
             chosen: Mutex::new(chosen),
             offered: Mutex::default(),
             problems,

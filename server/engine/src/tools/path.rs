@@ -1,12 +1,13 @@
 //! Paths as models write them, and the names of files that they may have meant.
 
+use copydesk_workspace::disk::DiskError;
 use copydesk_workspace::path::AbsPath;
 use copydesk_workspace::uri::path_from_uri;
 use serde_json::Value;
 
 use crate::permission::path_pattern;
 use crate::tool::{Facts, ToolError};
-use crate::view::View;
+use crate::view::{View, ViewError};
 
 /// How many files are named instead of one that is missing.
 const MOST_SUGGESTIONS: usize = 3;
@@ -71,16 +72,23 @@ pub(super) fn shown(path: &AbsPath, facts: &Facts) -> String {
 /// The error of a missing file, with what it may have been meant for.
 pub(super) async fn missing(path: &AbsPath, view: &View) -> ToolError {
     let wanted = path.name().to_lowercase();
-    let beside = view.neighbours(path).await.unwrap_or_default();
+    let folder = path.parent().unwrap_or_else(|| path.clone());
+    let missing = format!("{path} does not exist.");
+    let beside = match view.neighbours(path).await {
+        Ok(beside) => beside,
+        Err(ViewError::Disk(DiskError::NotFound(_))) => {
+            let text = format!("{missing} Its folder {folder} does not exist either.");
+            return ToolError::Quote { text, withheld: missing, seen: Vec::new() };
+        }
+        Err(_) => Vec::new(),
+    };
     let mut near: Vec<(usize, String)> = beside
         .into_iter()
         .filter_map(|entry| Some((distance(&wanted, &entry.name.to_lowercase())?, entry.name)))
         .collect();
     near.sort();
-    let folder = path.parent().unwrap_or_else(|| path.clone());
     let near: Vec<String> =
         near.into_iter().take(MOST_SUGGESTIONS).map(|(_, name)| folder.join(name).to_string()).collect();
-    let missing = format!("{path} does not exist.");
     if near.is_empty() {
         return ToolError::Tell(missing);
     }
@@ -98,22 +106,25 @@ fn distance(wanted: &str, name: &str) -> Option<usize> {
     if shorter.chars().count() >= 3 && longer.contains(shorter) {
         return Some(0);
     }
-    let edits = levenshtein(wanted, name);
+    let edits = edits_between(wanted, name);
     (edits * 3 <= wanted.chars().count().max(3)).then_some(edits)
 }
 
-/// The classic dynamic programme with one row.
-fn levenshtein(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
+/// The optimal string alignment distance: Levenshtein's, in which two neighbours that changed places are one edit.
+fn edits_between(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+    for i in 0..a.len() {
+        let mut next = vec![i + 1; b.len() + 1];
+        for j in 0..b.len() {
+            let replaced = row[j] + usize::from(a[i] != b[j]);
+            next[j + 1] = replaced.min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                next[j + 1] = next[j + 1].min(before[j - 1] + 1);
+            }
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
 }

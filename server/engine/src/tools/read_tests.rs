@@ -198,6 +198,23 @@ async fn a_missing_file_is_told_with_its_neighbours() {
     assert_eq!(text, "/w/src/mian.rs does not exist. Did you mean:\n/w/src/main.rs");
     let text = bench.failed("read", json!({"filePath": "src/quite-other"})).await;
     assert_eq!(text, "/w/src/quite-other does not exist.");
+    // Two letters that changed places are one mistake.
+    let text = bench.failed("read", json!({"filePath": "scr"})).await;
+    assert_eq!(text, "/w/scr does not exist. Did you mean:\n/w/src");
+    let text = bench.failed("read", json!({"filePath": "srv/main.rs"})).await;
+    assert_eq!(text, "/w/srv/main.rs does not exist. Its folder /w/srv does not exist either.");
+}
+
+#[tokio::test]
+async fn r18_3_a_name_with_brackets_is_a_name() {
+    let bench = Bench::new();
+    bench.put("/w/app/[slug]/page {a,b}*.tsx", "literal\n").put("/w/app/s/page a.tsx", "by glob\n");
+    for name in ["app/[slug]/page {a,b}*.tsx", "/w/app/[slug]/page {a,b}*.tsx"] {
+        let text = bench.done("read", json!({ "filePath": name })).await;
+        assert!(text.contains("1: literal\n"), "{text}");
+    }
+    let text = bench.failed("read", json!({"filePath": "app/*/page a.tsx"})).await;
+    assert!(text.starts_with("/w/app/*/page a.tsx does not exist."), "{text}");
 }
 
 #[tokio::test]

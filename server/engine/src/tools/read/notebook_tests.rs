@@ -101,8 +101,8 @@ async fn r10_1_outputs_are_bounded() {
         file(json!([code("a", "x", stream(lines(1000))), code("b", "y", stream("z".repeat(9000)))])),
     );
     let text = read(&bench, json!({})).await;
-    assert!(text.contains("line 20\n[8740 more bytes of output are left out]\n</outputs>"), "{text}");
-    assert!(text.contains("zz\n[6952 more bytes of output are left out]\n"), "{text}");
+    assert!(text.contains("line 20\n[8742 more bytes of output are left out]\n</outputs>"), "{text}");
+    assert!(text.contains("zz\n[6953 more bytes of output are left out]\n"), "{text}");
     assert!(text.len() < 4000, "{}", text.len());
     bench.put("/w/a.ipynb", file(json!([code("a", &lines(5000), json!([]))])));
     let text = read(&bench, json!({})).await;
