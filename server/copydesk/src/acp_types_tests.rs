@@ -224,6 +224,7 @@ fn r9_4_what_allowed_a_call_is_told_beside_its_end() {
         input: json!({}),
         text: String::new(),
         diffs: Vec::new(),
+        media: Vec::new(),
         locations: Vec::new(),
         allowed_by: allowed_by.iter().map(|&ground| ground.to_owned()).collect(),
     };

@@ -487,8 +487,7 @@ impl Runner {
                 let text = self.capped(text).await;
                 let metadata = Value::Null;
                 let (diffs, media, instructions, allowed_by) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-                let result =
-                    ToolResult { status, text, title, diffs, media, seen, instructions, metadata, allowed_by };
+                let result = ToolResult { status, text, title, diffs, media, seen, instructions, metadata, allowed_by };
                 (result, Vec::new(), Vec::new(), stop)
             }
         };

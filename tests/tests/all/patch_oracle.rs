@@ -383,7 +383,7 @@ async fn ours(before: &Tree, patch: &str) -> (Tree, Result<String, String>) {
     asked.finish(Finish::ToolCalls);
     let told = player.next_request().await;
     let Some(ModelMessage::Results(results)) = told.request.messages.last() else { panic!("{:?}", told.request) };
-    let text = results[0].text.clone();
+    let text = results[0].split().0.to_owned();
     let answer = if results[0].is_error { Err(text) } else { Ok(text) };
     told.text("done");
     told.finish(Finish::Stop);
