@@ -104,6 +104,34 @@ function tests.streamed_text_tool_calls_diffs_and_plan_are_shown()
   end)
 end
 
+function tests.r21_1_the_end_of_what_a_running_command_has_given_is_shown_unfolded()
+  with(nil, function(child)
+    child:prompt([[
+      update({ sessionUpdate = 'tool_call', toolCallId = 'c1', title = 'make', kind = 'execute', status = 'pending' })
+      local text = ''
+      for line = 1, 12 do
+        text = text .. 'line ' .. line .. '\n'
+        update({ sessionUpdate = 'tool_call_update', toolCallId = 'c1', status = 'in_progress',
+          content = { { type = 'content', content = { type = 'text', text = text } } } })
+      end
+    ]])
+    child:wait_chat('line 12')
+    local shown = child:chat()
+    contains(shown, '[~] make\n```text\nline 3\nline 4\n', 'the last ten lines')
+    local folded = [[
+      local window = require('copydesk.chat').window()
+      return vim.api.nvim_win_call(window, function() return vim.fn.foldclosed(vim.fn.search('^```text')) end)
+    ]]
+    equal(child:lua(folded), -1, 'unfolded')
+    child:lua([[require('copydesk.session').update({ sessionId = require('copydesk.session').id(), update = {
+      sessionUpdate = 'tool_call_update', toolCallId = 'c1', status = 'completed',
+      content = { { type = 'content', content = { type = 'text', text = 'all of it' } } } } })]])
+    child:wait_chat('all of it')
+    equal(child:chat():find('line 12', 1, true), nil, 'the result stands in its place')
+    equal(child:lua(folded) > 0, true, 'folded')
+  end)
+end
+
 function tests.the_cursor_follows_the_end_only_where_it_stands_there_and_the_focus_stays()
   with({ files = { ['a.txt'] = 'one\n' } }, function(child)
     child:command('edit a.txt')

@@ -134,6 +134,25 @@ function tests.c25_unsaved_text_is_read_edited_checked_mended_and_a_command_is_a
   contains(requests, 'this word is not allowed', 'the model was told of the problem')
 end
 
+function tests.r21_1_the_output_of_a_command_is_seen_while_it_runs()
+  with({
+    files = { ['a.txt'] = 'one\n' },
+    permission = { bash = 'allow' },
+    replies = function()
+      local waits = 'echo first; until [ -e go ]; do sleep 0.02; done; echo last'
+      return { call('bash', { command = waits, description = 'Wait' }, 'wait'), { when = 'last', text = 'Waited.' } }
+    end,
+  }, function(child)
+    child:command('edit a.txt')
+    child:prompt('wait')
+    child:wait_chat('```text\nfirst\n```')
+    contains(child:chat(), '[~] echo first', 'it runs')
+    harness.write(child.workspace .. '/go', '')
+    child:wait_chat('Waited.')
+    contains(child:chat(), 'first\nlast\n[exit code 0]', 'the whole result')
+  end)
+end
+
 function tests.r6_2_edits_of_the_daemon_and_keys_of_the_user_go_together_in_insert_mode()
   local ROUNDS, KEYS = 12, 30
   with({

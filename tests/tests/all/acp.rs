@@ -140,6 +140,28 @@ async fn r4_1_a_turn_with_an_asked_edit_has_kinds_locations_diffs_plan_and_choic
 }
 
 #[tokio::test]
+async fn r21_1_the_output_of_a_command_is_told_while_it_runs() {
+    let waits = "echo first; until [ -e go ]; do sleep 0.02; done; echo last";
+    let (model, client) = with_model([command(waits), Reply::text("Done.")], json!({})).await;
+    client.answer_permissions_with("allow_once");
+    let session = client.new_session().await;
+    let prompt = client.prompt(&session, "go");
+    let is_first = |params: &Value| params["update"]["content"][0]["content"]["text"] == "first\n";
+    let shown = client.await_notification_that("session/update", is_first).await;
+    assert_eq!(
+        (&shown["update"]["sessionUpdate"], &shown["update"]["status"]),
+        (&json!("tool_call_update"), &json!("in_progress"))
+    );
+    client.home().write("go", "");
+    client.await_response(prompt).await.unwrap();
+    let updates = updates(&client);
+    let ended = of_kind(&updates, "tool_call_update").into_iter().find(|update| update["status"] == "completed");
+    assert_eq!(ended.unwrap()["content"][0]["content"]["text"], "first\nlast\n[exit code 0]");
+    client.finish().await;
+    model.finish();
+}
+
+#[tokio::test]
 async fn modes_and_options_are_told_in_step() {
     let (model, client) = with_model([], json!({})).await;
     let session = client.new_session().await;

@@ -53,6 +53,7 @@ specs! {
         notices_are_shown;
         r12_4_a_crash_interrupts_the_turn_and_the_daemon_comes_back;
         r15_1_a_range_is_shown_before_it_is_sent_with_the_unsaved_text;
+        r21_1_the_end_of_what_a_running_command_has_given_is_shown_unfolded;
         r2_3_a_cancel_ends_the_turn_and_answers_its_asks;
         r2_3_a_prompt_that_is_cancelled_as_a_request_ends_its_turn;
         r9_1_what_was_allowed_is_listed_and_taken_back;
@@ -72,6 +73,7 @@ specs! {
         c83_the_wait_before_another_try_ticks_down_in_the_conversation;
         checkhealth_is_content_with_the_daemon;
         r12_4_a_daemon_that_is_killed_is_shown_and_comes_back;
+        r21_1_the_output_of_a_command_is_seen_while_it_runs;
         r2_4_a_cancel_stops_a_command_that_runs;
         r6_2_edits_of_the_daemon_and_keys_of_the_user_go_together_in_insert_mode;
     }

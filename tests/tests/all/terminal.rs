@@ -301,6 +301,23 @@ async fn at_a_terminal_a_rejection_stops_the_turn_or_says_what_is_wanted() {
     model.finish();
 }
 
+#[tokio::test]
+async fn r21_1_at_a_terminal_the_output_of_a_command_is_shown_while_it_runs() {
+    let waits = "seq 1 9; echo first; until [ -e go ]; do sleep 0.02; done; echo last";
+    let (model, home) = start([bash(waits), Reply::text("Done.")]).await;
+    allow(&home, &model, "bash");
+    let mut terminal = Pty::spawn(command(&home, &["do it"]));
+    let shown = terminal.expect("first").await;
+    assert!(shown.contains("… ") && !shown.contains("  \u{1b}[2m4"), "the last lines: {shown:?}");
+    home.write("go", "");
+    let end = terminal.expect("Done.").await;
+    // Five lines and their title go before what stays is written.
+    assert!(end.contains(&"\u{1b}[1A\r\u{1b}[K".repeat(5)), "{end:?}");
+    assert!(end.contains("✓ ") && end.contains("last"), "{end:?}");
+    assert_eq!(terminal.end().await.0, Some(0));
+    model.finish();
+}
+
 fn limited(seconds: u32) -> Reply {
     Reply::refuse(429, "slow down").header("retry-after", &seconds.to_string())
 }

@@ -11,6 +11,9 @@ local marks = {
   interrupted = '[-]',
 }
 
+--- Lines of a running call's output that are shown.
+local LIVE = 10
+
 --- Text as lines, whichever way they end.
 ---@param text string
 ---@return string[]
@@ -38,6 +41,14 @@ function M.fence(text, language)
   vim.list_extend(lines, M.split((text:gsub('\n$', ''))))
   lines[#lines + 1] = fence
   return lines
+end
+
+--- The last lines of a text.
+---@param text string
+---@return string
+local function last_lines(text)
+  local lines = M.split((text:gsub('%s+$', '')))
+  return table.concat(vim.list_slice(lines, math.max(1, #lines - LIVE + 1)), '\n')
 end
 
 --- A path as people read it.
@@ -123,7 +134,9 @@ local renderers = {
         add(lines, levels, M.fence(M.unified(item), 'diff'), false)
       elseif item.type == 'content' then
         local text = M.text_of(item.content)
-        if text ~= '' then
+        if text ~= '' and call.status == 'in_progress' then
+          add(lines, levels, M.fence(last_lines(text), 'text'), false)
+        elseif text ~= '' then
           add(lines, levels, M.fence(text, 'text'), true)
         end
       end

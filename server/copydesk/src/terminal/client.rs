@@ -17,7 +17,7 @@ use super::ask::{Answer, answer, choices, question};
 use super::countdown::count_down;
 use super::paint::Paint;
 use super::questions::{self, shown};
-use super::screen::Screen;
+use super::screen::{Passing, Screen};
 use super::transcript::{Piece, Transcript, stopped};
 use crate::acp_types;
 
@@ -34,6 +34,8 @@ pub(super) struct TerminalClient {
     typed: OnceLock<tokio::sync::Mutex<mpsc::Receiver<String>>>,
     /// Of the last wait for another try.
     countdown: Mutex<Option<AbortOnDropHandle<()>>>,
+    /// Of what runs now.
+    running: tokio::sync::Mutex<Option<Passing>>,
 }
 
 enum Format {
@@ -51,7 +53,15 @@ impl TerminalClient {
     }
 
     fn new(screen: Arc<Screen>, errors: Paint, format: Format) -> Self {
-        Self { screen, errors, format, session: OnceLock::new(), typed: OnceLock::new(), countdown: Mutex::default() }
+        Self {
+            screen,
+            errors,
+            format,
+            session: OnceLock::new(),
+            typed: OnceLock::new(),
+            countdown: Mutex::default(),
+            running: tokio::sync::Mutex::default(),
+        }
     }
 
     /// From now on asks are drawn, and answered by what is typed.
@@ -111,6 +121,22 @@ impl TerminalClient {
     fn written(&self, is_read: bool) {
         if !is_read && let Some(session) = self.session.get() {
             session.cancel();
+        }
+    }
+
+    /// Where nobody is being asked: what is typed has the last line then.
+    async fn show_running(&self, text: &str) {
+        let typed = self.typed.get().map(tokio::sync::Mutex::try_lock);
+        if matches!(typed, Some(Err(_))) {
+            return;
+        }
+        let mut running = self.running.lock().await;
+        let stands = match *running {
+            Some(passing) => self.screen.renew(passing, text).await,
+            None => false,
+        };
+        if !stands {
+            *running = Some(self.screen.begin_passing(text).await);
         }
     }
 
@@ -195,6 +221,7 @@ impl Client for TerminalClient {
                     // The line before is gone: its wait is over.
                     *self.countdown.lock().unwrap_or_else(PoisonError::into_inner) = Some(counting);
                 }
+                Some(Piece::Passing(text)) => self.show_running(&text).await,
                 None => {}
             }
         })

@@ -15,21 +15,30 @@ struct Output {
     at_start: bool,
     /// Nobody reads any more: the rest is dropped.
     is_closed: bool,
-    /// The line that stands last on standard error and goes as soon as anything else is written.
-    passing: Option<Passing>,
-    lines_passed: u64,
+    /// What stands last on standard error and goes as soon as anything else is written.
+    passing: Option<Standing>,
+    passed: u64,
 }
 
-/// A line that passes; each has a number of its own.
+/// Lines that pass; each time they have a number of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Passing(u64);
 
+struct Standing {
+    passing: Passing,
+    lines: usize,
+}
+
 /// To the beginning of the line, and nothing behind it (ECMA-48).
 const CLEAR_LINE: &str = "\r\u{1b}[K";
+const UP: &str = "\u{1b}[1A";
+/// A line that is too long is cut at the edge, so that each takes one row (DECAWM).
+const NO_WRAP: &str = "\u{1b}[?7l";
+const WRAP: &str = "\u{1b}[?7h";
 
 impl Screen {
     pub(super) fn new(stream: Box<dyn AsyncWrite + Send + Unpin>) -> Self {
-        Self { output: Mutex::new(Output { stream, at_start: true, is_closed: false, passing: None, lines_passed: 0 }) }
+        Self { output: Mutex::new(Output { stream, at_start: true, is_closed: false, passing: None, passed: 0 }) }
     }
 
     /// To standard output. `false` where nobody reads it any more.
@@ -61,30 +70,30 @@ impl Screen {
         error(text);
     }
 
-    /// A line on standard error that passes: it must not be longer than the terminal is wide.
+    /// Lines on standard error that pass.
     pub(super) async fn begin_passing(&self, text: &str) -> Passing {
         let mut output = self.output.lock().await;
         output.start_line().await;
-        output.lines_passed += 1;
-        let line = Passing(output.lines_passed);
-        output.passing = Some(line);
-        error(text);
-        line
+        output.passed += 1;
+        let passing = Passing(output.passed);
+        output.pass(passing, text);
+        passing
     }
 
-    /// `false` where the line has passed.
-    pub(super) async fn renew(&self, line: Passing, text: &str) -> bool {
-        let output = self.output.lock().await;
-        let stands = output.passing == Some(line);
+    /// `false` where they have passed.
+    pub(super) async fn renew(&self, passing: Passing, text: &str) -> bool {
+        let mut output = self.output.lock().await;
+        let stands = output.stands(passing);
         if stands {
-            error(&format!("{CLEAR_LINE}{text}"));
+            output.clear_passing();
+            output.pass(passing, text);
         }
         stands
     }
 
     pub(super) async fn clear_passing(&self, line: Passing) {
         let mut output = self.output.lock().await;
-        if output.passing == Some(line) {
+        if output.stands(line) {
             output.clear_passing();
         }
     }
@@ -95,9 +104,19 @@ impl Screen {
 }
 
 impl Output {
+    fn stands(&self, passing: Passing) -> bool {
+        self.passing.as_ref().is_some_and(|standing| standing.passing == passing)
+    }
+
+    fn pass(&mut self, passing: Passing, text: &str) {
+        let text = text.trim_end_matches('\n');
+        self.passing = Some(Standing { passing, lines: text.split('\n').count() });
+        error(&format!("{NO_WRAP}{text}{WRAP}"));
+    }
+
     fn clear_passing(&mut self) {
-        if self.passing.take().is_some() {
-            error(CLEAR_LINE);
+        if let Some(Standing { lines, .. }) = self.passing.take() {
+            error(&format!("{CLEAR_LINE}{}", [UP, CLEAR_LINE].concat().repeat(lines - 1)));
         }
     }
 

@@ -16,6 +16,9 @@ use super::paint::Paint;
 /// Lines of a command's output, or of a failure, that are shown behind its call.
 const TAIL: usize = 10;
 
+/// The same while it runs.
+const LIVE: usize = 5;
+
 /// Lines around each change.
 const CONTEXT: usize = 3;
 
@@ -38,6 +41,8 @@ pub(super) enum Piece {
     Aside(String),
     /// The same, and behind it a line that counts down.
     Wait(String, Retry),
+    /// Of what runs now: stands until anything else is shown, or this is shown anew.
+    Passing(String),
 }
 
 impl Transcript {
@@ -56,6 +61,9 @@ impl Transcript {
             SessionEvent::Text { delta, .. } => Some(Piece::Text(escaped(delta))),
             SessionEvent::ToolCallUpdate(view) => match view.state {
                 ToolCallState::Ended(status) => Some(Piece::Lines(self.ended(view, status))),
+                ToolCallState::Running if self.errors.draws() && !view.text.is_empty() => {
+                    Some(Piece::Passing(self.running(view)))
+                }
                 ToolCallState::Pending | ToolCallState::Running => None,
             },
             SessionEvent::Plan(todos) => Some(Piece::Lines(todos.iter().map(|todo| self.todo(todo)).collect())),
@@ -92,6 +100,16 @@ impl Transcript {
                 text.push_str(&indented(&self.tail(&view.text)));
             }
             (ToolStatus::Completed | ToolStatus::Cancelled, _) => {}
+        }
+        text
+    }
+
+    /// A line for the call, then the last lines of what it has given so far.
+    fn running(&self, view: &ToolCallView) -> String {
+        let lines: Vec<&str> = view.text.trim_end().lines().collect();
+        let mut text = format!("{} {}\n", self.errors.cyan("…"), escaped_line(&view.title));
+        for line in &lines[lines.len().saturating_sub(LIVE)..] {
+            text.push_str(&format!("  {}\n", self.errors.dim(&escaped_line(line))));
         }
         text
     }

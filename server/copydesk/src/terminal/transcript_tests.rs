@@ -47,6 +47,21 @@ fn text_is_shown_as_it_comes_and_draws_nothing_of_its_own() {
 }
 
 #[test]
+fn of_a_running_command_the_last_lines_stand_until_it_ends() {
+    let long: String = (1..=7).map(|number| format!("{number}\u{1b}[2J\n")).collect();
+    let SessionEvent::ToolCallUpdate(view) = view(ToolKind::Execute, ToolStatus::Completed, &long, vec![]) else {
+        panic!()
+    };
+    let event = SessionEvent::ToolCallUpdate(ToolCallView { state: ToolCallState::Running, ..view });
+    check(&event, None);
+    let drawing = Paint::new(true, |_| None);
+    let Some(Piece::Passing(text)) = Transcript::new(plain(), drawing).piece(&event) else { panic!() };
+    let text = text.replace("\u{1b}[2m", "").replace("\u{1b}[36m", "").replace("\u{1b}[0m", "");
+    let lines: Vec<String> = (3..=7).map(|number| format!("  {number}\\u{{1b}}[2J")).collect();
+    assert_eq!(text, format!("… Do it\n{}\n", lines.join("\n")));
+}
+
+#[test]
 fn a_call_is_one_line_with_its_diff_or_the_end_of_its_output() {
     check(&view(ToolKind::Read, ToolStatus::Completed, "text of the file", vec![]), lines("✓ Do it\n"));
     check(&view(ToolKind::Execute, ToolStatus::Completed, "ok\n", vec![]), lines("✓ Do it\n  ok\n"));
