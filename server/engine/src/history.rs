@@ -83,6 +83,9 @@ pub fn conversation(entries: &[Entry], model: &ModelRef, sight: Sight<'_>) -> Ve
                     }
                 }
             }
+            Item::Told(text) => {
+                push_user(&mut messages, &format!("<system-reminder>\n{}\n</system-reminder>", text.trim_end()));
+            }
             Item::Step(step) => push_step(&mut messages, step, model, &mut results, &mut ids, sight),
         }
     }
@@ -127,6 +130,7 @@ pub fn close_interrupted(entries: &[Entry], at: Millis) -> Vec<Entry> {
             | Entry::Reasoning { .. }
             | Entry::Chosen { .. }
             | Entry::Todos { .. }
+            | Entry::Told { .. }
             | Entry::Titled { .. } => {}
         }
     }
@@ -163,6 +167,7 @@ pub fn interrupted_result() -> ToolResult {
 
 enum Item<'a> {
     User(&'a [PromptPart]),
+    Told(&'a str),
     Step(Step<'a>),
 }
 
@@ -178,6 +183,7 @@ fn items(entries: &[Entry]) -> Vec<Item<'_>> {
     for entry in entries {
         match entry {
             Entry::User { parts, .. } => items.push(Item::User(parts)),
+            Entry::Told { text, .. } => items.push(Item::Told(text)),
             Entry::StepStarted { message, model, .. } => {
                 steps.insert(message, items.len());
                 items.push(Item::Step(Step { model: Some(model), entries: Vec::new() }));

@@ -15,6 +15,7 @@ pub mod history;
 pub mod ids;
 pub mod image;
 pub mod inquiry;
+pub mod jobs;
 pub mod media;
 pub mod message;
 pub mod output;

@@ -133,6 +133,11 @@ pub enum Entry {
     Todos {
         todos: Vec<Todo>,
     },
+    /// What the model is told between two steps that neither the user nor a tool said.
+    Told {
+        at: Millis,
+        text: String,
+    },
     Titled {
         title: String,
     },

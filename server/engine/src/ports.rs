@@ -41,8 +41,8 @@ pub use search::{
     FileGlob, Found, LineHit, LinePattern, MayOpen, Search, SearchError, SearchLimits, SearchStop, SearchTree, Skipped,
 };
 pub use shell::{
-    CapturedOutput, CommandEnd, Confinement, SandboxPolicy, SandboxSupport, Shell, ShellCommand, ShellError,
-    ShellOutcome,
+    CapturedOutput, CommandEnd, Confinement, OutputSink, SandboxPolicy, SandboxSupport, Shell, ShellCommand,
+    ShellError, ShellOutcome,
 };
 pub use store::{Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
 pub use trust::{Capability, Fingerprint, Trust, TrustDecision, TrustError, TrustVerdict, WorkspaceTrust};

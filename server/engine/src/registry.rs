@@ -18,6 +18,8 @@ pub const INVALID: &str = "invalid";
 
 const APPLY_PATCH: &str = "apply_patch";
 
+const BASH: &str = "bash";
+
 /// By name: on or off, whatever the table says. Of the configuration and of variables.
 pub type Switches = BTreeMap<String, bool>;
 
@@ -155,6 +157,10 @@ impl Situation<'_> {
 
     pub(crate) fn takes_edits(&self) -> bool {
         !self.takes_patches()
+    }
+
+    pub(crate) fn runs_commands(&self) -> bool {
+        self.switch(BASH) != Some(false) && !permission::is_hidden(BASH, &self.agent.rules)
     }
 
     fn switch(&self, tool: &str) -> Option<bool> {

@@ -86,7 +86,7 @@ impl<'a> Replay<'a> {
                 None
             }
             // What is in force is told with the answer.
-            Entry::Chosen { .. } | Entry::Titled { .. } => None,
+            Entry::Chosen { .. } | Entry::Told { .. } | Entry::Titled { .. } => None,
         }
     }
 

@@ -78,12 +78,29 @@ impl Run {
 
     pub(crate) async fn run(self) -> RunEnd {
         let mut consumed = self.context.journal.len();
-        let mut end = match self.steps(&mut consumed).await {
+        let jobs = &self.context.jobs;
+        jobs.begin_turn();
+        let ended = {
+            let mut steps = std::pin::pin!(self.steps(&mut consumed));
+            tokio::select! {
+                biased;
+                ended = &mut steps => ended,
+                () = self.cancel.cancelled() => {
+                    jobs.cancel_turn();
+                    steps.await
+                }
+            }
+        };
+        let mut end = match ended {
             Ok(end) => end,
             Err(error) => TurnEnd::Failed { message: error.to_string() },
         };
         if self.cancel.is_cancelled() {
             end = TurnEnd::Cancelled;
+            jobs.cancel_turn();
+            if tokio::time::timeout(WIND_DOWN, jobs.turn_is_gone()).await.is_err() {
+                tracing::warn!("a background job of a cancelled turn did not end in time");
+            }
         }
         let entry = Entry::TurnEnded { at: self.context.ports.clock.now(), reason: end.clone() };
         if let Err(error) = self.context.journal.append(vec![entry]).await {
@@ -124,7 +141,10 @@ impl Run {
                 agent: agent.name.clone(),
                 model: model.model.clone(),
             };
-            *consumed = self.context.journal.append(vec![started]).await?;
+            let mut new = self.told();
+            let told = new.len();
+            new.push(started);
+            *consumed = self.context.journal.append(new).await? + told;
             let takes = model.takes;
             let named = self.context.journal.read(|entries| history::named_media(&entries[..*consumed], takes));
             self.context.journal.fetch_media(named, &mut held).await;
@@ -187,6 +207,12 @@ impl Run {
             }
         }
         Ok(TurnEnd::MaxSteps)
+    }
+
+    /// What has happened beside the conversation since the last step.
+    fn told(&self) -> Vec<Entry> {
+        let at = self.context.ports.clock.now();
+        self.context.jobs.take_news().into_iter().map(|text| Entry::Told { at, text }).collect()
     }
 
     /// The model's reply to the conversation so far, stored. One that fails in a way that passes is asked for again after a wait, by the same request: what

@@ -454,6 +454,7 @@ fn kind(entry: &Entry) -> &'static str {
         Entry::TurnEnded { .. } => "turn",
         Entry::Chosen { .. } => "chosen",
         Entry::Todos { .. } => "todos",
+        Entry::Told { .. } => "told",
         Entry::Titled { .. } => "titled",
     }
 }

@@ -32,6 +32,7 @@ use crate::confinement::is_in_force;
 use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use crate::format::Learned;
 use crate::ids::{CallId, SessionId};
+use crate::jobs::Jobs;
 use crate::media::Media;
 use crate::message::{ToolResult, ToolStatus, TurnEnd};
 use crate::output;
@@ -41,6 +42,7 @@ use crate::prompt::KnownInstructions;
 use crate::registry::{INVALID, Offered, Registry};
 use crate::skills::Skills;
 use crate::tool::{Agents, AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolError};
+use crate::view::KnownFiles;
 
 use access::{Need, Resolved};
 use ask::{Asks, Question, Reply};
@@ -86,6 +88,8 @@ pub struct RunnerDeps {
     pub agent: Arc<Agent>,
     pub grants: Arc<Grants>,
     pub seen: Arc<Seen>,
+    pub known: Arc<KnownFiles>,
+    pub jobs: Arc<Jobs>,
     /// Of the turn.
     pub repeats: Arc<Repeats>,
     pub instructions: Arc<KnownInstructions>,
@@ -128,6 +132,8 @@ pub struct Runner {
     asks: Asks,
     /// Fires when the user has rejected a call and with it the turn.
     halted: CancellationToken,
+    /// The queue of those who show output. It guards no data.
+    showing: tokio::sync::Mutex<()>,
 }
 
 /// A call on its way.
@@ -146,7 +152,13 @@ struct Allowed {
 
 impl Runner {
     pub fn new(deps: RunnerDeps) -> Self {
-        Self { deps, gates: Gates::new(), asks: Asks::default(), halted: CancellationToken::new() }
+        Self {
+            deps,
+            gates: Gates::new(),
+            asks: Asks::default(),
+            halted: CancellationToken::new(),
+            showing: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Never fails: whatever goes wrong is the call's result. Sends every event of the call between its announcement and its end.

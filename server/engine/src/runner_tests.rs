@@ -733,6 +733,31 @@ async fn the_client_is_told_of_running_and_output() {
 }
 
 #[tokio::test]
+async fn r21_1_of_the_output_so_far_the_client_is_told_the_end() {
+    for (line, count, kept) in [("# line", 3000, 200), ("#x", 1, 1)] {
+        let bench = Bench::new().rule("bash", "*", Verdict::Allow);
+        bench.client.answer_all(OptionKind::AllowOnce);
+        let long = format!("{line}{}\n", "x".repeat(if count == 1 { 20_000 } else { 10 }));
+        let (_, ()) = tokio::join!(
+            bench.call("bash", json!({"command": format!("hang\n{}", long.repeat(count).trim_end())})),
+            async {
+                let SessionEvent::ToolCallUpdate(view) = bench
+                    .client
+                    .wait_for(|event| matches!(event, SessionEvent::ToolCallUpdate(view) if view.text.contains('x')))
+                    .await
+                else {
+                    panic!()
+                };
+                let output = view.text.strip_prefix("[What came before is left out here.]\n").unwrap();
+                assert!(output.len() <= 16 * 1024 && output.lines().count() <= kept, "{}", output.len());
+                assert!(output.ends_with("xx\n"), "{output}");
+                bench.cancel.cancel();
+            }
+        );
+    }
+}
+
+#[tokio::test]
 async fn r10_1_a_long_result_is_cut_and_kept_in_a_file() {
     let mut bench = Bench::new().tool(ToyTool::new("toy", Toy::Echo, "read", Boundaries::default()));
     bench.facts.max_bytes = 2000;

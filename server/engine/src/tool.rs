@@ -16,14 +16,15 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::format::Formatting;
+use crate::jobs::{Jobs, Notices};
 use crate::media::Media;
 use crate::message::{FileDiff, SeenFile, Todo};
-use crate::ports::{BoxFuture, Confinement, Diagnostics, Ids, Preview, Shell};
+use crate::ports::{BoxFuture, Clock, Confinement, Diagnostics, Ids, OutputSink, Preview, Shell};
 use crate::prompt::FolderInstructions;
 use crate::runner::Seen;
 use crate::search::GrantedSearch;
 use crate::skills::GrantedSkill;
-use crate::view::View;
+use crate::view::{KnownFiles, View};
 use crate::web::{GrantedWeb, WebAddress};
 
 pub use erased::erase;
@@ -178,6 +179,12 @@ pub struct ToolContext {
     pub user: User,
     pub agents: Arc<dyn Agents>,
     pub seen: Arc<Seen>,
+    /// Files as they stood around the last command.
+    pub known: Arc<KnownFiles>,
+    /// Those of the session.
+    pub jobs: Arc<Jobs>,
+    pub notices: Notices,
+    pub clock: Arc<dyn Clock>,
     pub instructions: FolderInstructions,
     pub ids: Arc<dyn Ids>,
     /// Of the turn: side effects stop when it fires.
@@ -219,6 +226,13 @@ pub trait Agents: Send + Sync {
 /// Output of a running call, for the client. Pieces are left out where the client is slow; the result holds all.
 #[derive(Debug, Clone)]
 pub struct Progress(pub tokio::sync::mpsc::Sender<String>);
+
+impl Progress {
+    pub fn sink(&self) -> OutputSink {
+        let sender = self.0.clone();
+        OutputSink::new(move |piece| drop(sender.try_send(piece.to_owned())))
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOutput {

@@ -4,11 +4,13 @@ mod apply_patch;
 mod bash;
 pub(crate) mod batch;
 mod change;
+mod changed;
 mod codesearch;
 mod edit;
 mod glob;
 mod grep;
 mod invalid;
+mod job;
 mod lines;
 mod list;
 mod lsp;
@@ -31,6 +33,9 @@ mod write;
 use crate::registry::Listed;
 use crate::tool::Facts;
 
+/// The tool that looks after background jobs; also what names a job in the metadata of the call that started it.
+pub(crate) const JOB: &str = "job";
+
 /// Each with when it is offered, in opencode's order; those that it has not, or has no more, stand beside their kin. Off by default is what costs words
 /// of every prompt and is rarely worth them: `docs/configuration.md` lists the switches.
 pub(crate) fn builtin() -> Vec<Listed> {
@@ -38,6 +43,7 @@ pub(crate) fn builtin() -> Vec<Listed> {
         Listed::on(invalid::Invalid).only_if(|_| false),
         Listed::on(question::AskUser).only_if(|now| now.has_user),
         Listed::on(bash::Bash),
+        Listed::on(job::JobTool).only_if(|now| now.runs_commands()),
         Listed::on(read::Read),
         Listed::off(list::List),
         Listed::on(glob::Glob),

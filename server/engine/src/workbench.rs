@@ -14,20 +14,20 @@ use copydesk_workspace::path::{AbsPath, DocKey};
 use copydesk_workspace::uri::uri_from_path;
 use ropey::Rope;
 use serde_json::Value;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, AgentMode};
 use crate::config::Config;
 use crate::format::{Formatters, Learned};
 use crate::ids::{CallId, SessionId};
+use crate::jobs::{Jobs, Notices};
 use crate::message::{Todo, ToolStatus};
 use crate::overlay::Overlay;
 use crate::permission::{Mode, Origin, Rule, Verdict, agent_rules, base_rules};
 use crate::ports::{
     BoxFuture, CapturedOutput, CommandEnd, Connection, Diagnostics, DiagnosticsReport, DiagnosticsTarget, Files,
-    LanguageAnswer, LanguageError, LanguageQuestion, Ports, SandboxSupport, Shell, ShellCommand, ShellError,
-    ShellOutcome,
+    LanguageAnswer, LanguageError, LanguageQuestion, OutputSink, Ports, SandboxSupport, Shell, ShellCommand,
+    ShellError, ShellOutcome,
 };
 use crate::prompt::KnownInstructions;
 use crate::registry::Registry;
@@ -38,7 +38,7 @@ use crate::testing::{
     MemoryGrants, MemoryStore, MemoryTrust,
 };
 use crate::tool::{Agents, AnyTool, Facts, Todos, ToolError};
-use crate::view::View;
+use crate::view::{KnownFiles, View};
 
 pub(crate) use editor::{Act, BenchEditor, Taking, Typing};
 
@@ -107,18 +107,18 @@ impl Shell for BenchShell {
     fn run(
         &self,
         command: ShellCommand,
-        output: mpsc::Sender<String>,
+        output: OutputSink,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>> {
         Box::pin(async move {
             let text = format!("{}\n", command.command);
-            let hangs = command.command == "hang";
+            let hangs = command.command.starts_with("hang");
             let formatted = self.formatted(&command.command);
             lock(&self.commands).push(command);
             if let Some(formatted) = formatted {
                 return Ok(formatted);
             }
-            let _ = output.try_send(text.clone());
+            output.take(&text);
             let job = lock(&self.jobs).pop_front();
             if hangs {
                 cancel.cancelled().await;
@@ -232,6 +232,8 @@ pub(crate) struct Bench {
     pub(crate) kept: Arc<MemoryGrants>,
     ids: Arc<FakeIds>,
     pub(crate) seen: Arc<Seen>,
+    pub(crate) known: Arc<KnownFiles>,
+    pub(crate) jobs: Arc<Jobs>,
     pub(crate) instructions: Arc<KnownInstructions>,
     formatters: Arc<Learned>,
     pub(crate) cancel: CancellationToken,
@@ -267,15 +269,19 @@ impl Bench {
             max_bytes: 51_200,
             year: "2026".to_owned(),
         };
+        let shell = Arc::new(BenchShell { disk: disk.clone(), ..BenchShell::default() });
+        let client = FakeClient::new();
+        let notices = Notices { session: SessionId::new("ses_1"), client: client.clone() };
         Self {
             files: DiskFiles::new(disk.clone()),
-            shell: Arc::new(BenchShell { disk: disk.clone(), ..BenchShell::default() }),
+            jobs: Arc::new(Jobs::new(shell.clone(), Arc::new(FakeClock::default()), notices, 0)),
+            shell,
             disk,
             http: FakeHttp::new(),
             skills: Arc::default(),
             overlay,
             editor,
-            client: FakeClient::new(),
+            client,
             diagnostics: Arc::default(),
             todos: Arc::default(),
             agents: Arc::default(),
@@ -283,6 +289,7 @@ impl Bench {
             kept,
             ids: Arc::default(),
             seen: Arc::default(),
+            known: Arc::default(),
             instructions: Arc::default(),
             formatters: Arc::default(),
             cancel: CancellationToken::new(),
@@ -426,6 +433,8 @@ impl Bench {
             agent: Arc::new(agent),
             grants: self.grants.clone(),
             seen: self.seen.clone(),
+            known: self.known.clone(),
+            jobs: self.jobs.clone(),
             repeats: Arc::default(),
             instructions: self.instructions.clone(),
             skills: self.skills.clone(),

@@ -19,6 +19,18 @@ pub struct Stat {
     pub kind: FileKind,
     /// Bytes.
     pub len: u64,
+    pub stamp: Stamp,
+}
+
+/// What moves when a file is written or another is put in its place. A write within one tick of the system's clock, which may be seconds on some file
+/// systems, need not move it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stamp {
+    /// Milliseconds since 1970 in UTC.
+    pub modified: i64,
+    /// When the file or anything about it was changed, in nanoseconds of the system's own count.
+    pub changed: i128,
+    pub inode: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
-use copydesk_workspace::disk::{DirEntry, Disk, DiskError, Expected, FileKind, Stat};
+use copydesk_workspace::disk::{DirEntry, Disk, DiskError, Expected, FileKind, Stamp, Stat};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
@@ -34,7 +34,12 @@ impl Disk for OsDisk {
 
     fn stat(&self, path: &AbsPath) -> Result<Stat, DiskError> {
         let metadata = fs::metadata(path.as_path()).map_err(|error| disk_error(path, error))?;
-        Ok(Stat { kind: kind_of(metadata.file_type()), len: metadata.len() })
+        let stamp = Stamp {
+            modified: metadata.mtime().saturating_mul(1000).saturating_add(metadata.mtime_nsec() / 1_000_000),
+            changed: i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()),
+            inode: metadata.ino(),
+        };
+        Ok(Stat { kind: kind_of(metadata.file_type()), len: metadata.len(), stamp })
     }
 
     fn list(&self, folder: &AbsPath) -> Result<Vec<DirEntry>, DiskError> {

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use copydesk_engine::ports::{
-    CommandEnd, Confinement, SandboxPolicy, SandboxSupport, Shell as _, ShellCommand, ShellError, ShellOutcome,
+    CommandEnd, Confinement, OutputSink, SandboxPolicy, SandboxSupport, Shell as _, ShellCommand, ShellError,
+    ShellOutcome,
 };
 use copydesk_workspace::path::AbsPath;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::os::environment::Variables;
@@ -89,12 +89,12 @@ impl Cell {
             command: format!("R={}; {text}", self.root.path().display()),
             overflow: folder.join("../overflow"),
             folder,
-            timeout: Duration::from_secs(120),
+            timeout: Some(Duration::from_secs(120)),
             hidden_vars: vec!["ACME_API_KEY".to_owned()],
             passed_vars: Vec::new(),
             confinement: Confinement::Sandbox(self.policy.clone()),
         };
-        self.shell.run(command, mpsc::channel(1).0, CancellationToken::new()).await.unwrap()
+        self.shell.run(command, OutputSink::nowhere(), CancellationToken::new()).await.unwrap()
     }
 
     async fn done(&self, text: &str) -> String {
@@ -124,12 +124,12 @@ async fn cell() -> Option<Cell> {
         command: "touch ran".to_owned(),
         overflow: folder.join("overflow"),
         folder,
-        timeout: Duration::from_secs(10),
+        timeout: Some(Duration::from_secs(10)),
         hidden_vars: Vec::new(),
         passed_vars: Vec::new(),
         confinement: Confinement::Sandbox(cell.policy.clone()),
     };
-    let ran = cell.shell.run(command, mpsc::channel(1).0, CancellationToken::new()).await;
+    let ran = cell.shell.run(command, OutputSink::nowhere(), CancellationToken::new()).await;
     assert!(matches!(ran, Err(ShellError::Sandbox(_))), "{ran:?}");
     assert!(!cell.path("ws/ran").exists());
     None

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use copydesk_engine::ports::{
-    BoxFuture, CapturedOutput, CommandEnd, Confinement, SandboxSupport, Shell, ShellCommand, ShellError, ShellOutcome,
+    BoxFuture, CapturedOutput, CommandEnd, Confinement, OutputSink, SandboxSupport, Shell, ShellCommand, ShellError,
+    ShellOutcome,
 };
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::process::Command;
-use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -81,19 +81,19 @@ impl OsShell {
     async fn run(
         &self,
         command: ShellCommand,
-        output: mpsc::Sender<String>,
+        output: OutputSink,
         cancel: CancellationToken,
     ) -> Result<ShellOutcome, ShellError> {
         if cancel.is_cancelled() {
             let output = CapturedOutput::default();
             return Ok(ShellOutcome { end: CommandEnd::Cancelled, output, survivors: 0, left_out: Vec::new() });
         }
-        let deadline = Instant::now() + command.timeout;
+        let deadline = command.timeout.map(|timeout| Instant::now() + timeout);
         let started = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(CommandEnd::Cancelled),
             // A file system that does not answer.
-            () = sleep_until(deadline) => Err(CommandEnd::TimedOut),
+            () = until(deadline) => Err(CommandEnd::TimedOut),
             running = self.start(&command) => Ok(running?),
         };
         let mut running = match started {
@@ -108,7 +108,7 @@ impl OsShell {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err(CommandEnd::Cancelled),
-                () = sleep_until(deadline) => Err(CommandEnd::TimedOut),
+                () = until(deadline) => Err(CommandEnd::TimedOut),
                 // Who kills the supervisor ends the command.
                 exit = running.supervised.wait() => exit.ok_or(CommandEnd::Signalled(libc::SIGKILL)),
             }
@@ -179,7 +179,7 @@ impl Shell for OsShell {
     fn run(
         &self,
         command: ShellCommand,
-        output: mpsc::Sender<String>,
+        output: OutputSink,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>> {
         Box::pin(self.run(command, output, cancel))
@@ -253,7 +253,7 @@ struct Reader {
     /// `None` after the end.
     pipe: Option<pipe::Receiver>,
     capture: Capture,
-    output: mpsc::Sender<String>,
+    output: OutputSink,
 }
 
 impl Reader {
@@ -279,14 +279,19 @@ impl Reader {
             // Outside of the `select`, which would drop what was read.
             match read {
                 Ok(1..) => {
-                    let piece = self.capture.push(&bytes).await;
-                    // A slow client misses pieces; the result has all.
-                    let _ = self.output.try_send(piece);
+                    self.output.take(&self.capture.push(&bytes).await);
                 }
                 Ok(0) | Err(_) => self.pipe = None,
             }
         }
         None
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use copydesk_engine::ports::Confinement;
 use copydesk_workspace::path::AbsPath;
+use tokio::sync::mpsc;
 
 use super::*;
 use tokio::time::timeout;
@@ -39,7 +40,7 @@ impl Fixture {
         ShellCommand {
             command: text.to_owned(),
             folder: AbsPath::new(self.temp.path()).unwrap(),
-            timeout: LONG,
+            timeout: Some(LONG),
             overflow: AbsPath::new(self.path("overflow")).unwrap(),
             hidden_vars: Vec::new(),
             passed_vars: Vec::new(),
@@ -52,8 +53,7 @@ impl Fixture {
     }
 
     async fn run_command(&self, command: ShellCommand) -> ShellOutcome {
-        let (output, _keep) = mpsc::channel(1);
-        self.shell.run(command, output, CancellationToken::new()).await.unwrap()
+        self.shell.run(command, OutputSink::nowhere(), CancellationToken::new()).await.unwrap()
     }
 
     /// Exit 0 and this output, with nothing left behind.
@@ -69,6 +69,11 @@ impl Fixture {
         let noted = files.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("pid_"));
         noted.map(|path| fs::read_to_string(path).unwrap().trim().parse().unwrap()).collect()
     }
+}
+
+fn channel() -> (OutputSink, mpsc::UnboundedReceiver<String>) {
+    let (sender, pieces) = mpsc::unbounded_channel();
+    (OutputSink::new(move |piece| drop(sender.send(piece.to_owned()))), pieces)
 }
 
 fn lives(pid: i32) -> bool {
@@ -105,7 +110,7 @@ async fn output_and_exit_are_those_of_the_command() {
 #[tokio::test]
 async fn output_is_told_as_it_comes() {
     let fixture = Fixture::new(&[]);
-    let (output, mut pieces) = mpsc::channel(8);
+    let (output, mut pieces) = channel();
     // The command ends only when its first piece has arrived here.
     let command = fixture.command("echo first; until [ -e go ]; do sleep 0.02; done");
     let (outcome, ()) = tokio::join!(fixture.shell.run(command, output, CancellationToken::new()), async {
@@ -119,7 +124,7 @@ async fn output_is_told_as_it_comes() {
 async fn what_cannot_start_says_why() {
     let fixture = Fixture::new(&[]);
     let run = async |shell: &OsShell, command| {
-        shell.run(command, mpsc::channel(1).0, CancellationToken::new()).await.unwrap_err()
+        shell.run(command, OutputSink::nowhere(), CancellationToken::new()).await.unwrap_err()
     };
     let missing = fixture.command("true").folder.join("missing");
     let command = ShellCommand { folder: missing.clone(), ..fixture.command("true") };
@@ -246,7 +251,7 @@ async fn c47_r7_3_deaf_and_detached_children_end_with_the_limit() {
     let fixture = Fixture::new(&[]);
     let limit = Duration::from_secs(2);
     let start = Instant::now();
-    let outcome = fixture.run_command(ShellCommand { timeout: limit, ..fixture.command(DEAF) }).await;
+    let outcome = fixture.run_command(ShellCommand { timeout: Some(limit), ..fixture.command(DEAF) }).await;
     assert!(start.elapsed() < limit + Duration::from_secs(5), "{:?}", start.elapsed());
     assert_eq!((outcome.end, outcome.output.head.as_str()), (CommandEnd::TimedOut, "ready\n"));
     assert_eq!(outcome.survivors, 0);
@@ -258,7 +263,7 @@ async fn c47_r7_3_deaf_and_detached_children_end_with_the_limit() {
 async fn r7_3_a_child_that_listens_may_clean_up() {
     let fixture = Fixture::new(&[]);
     let text = "trap 'echo cleaned; exit 3' TERM; while :; do sleep 0.02; done";
-    let command = ShellCommand { timeout: Duration::from_millis(300), ..fixture.command(text) };
+    let command = ShellCommand { timeout: Some(Duration::from_millis(300)), ..fixture.command(text) };
     let outcome = fixture.run_command(command).await;
     assert_eq!(outcome.end, CommandEnd::TimedOut);
     // Before it bash may tell of its own child's end.
@@ -268,7 +273,7 @@ async fn r7_3_a_child_that_listens_may_clean_up() {
 #[tokio::test]
 async fn r2_4_after_cancel_the_whole_tree_is_gone_within_two_seconds() {
     let fixture = Fixture::new(&[]);
-    let (output, mut pieces) = mpsc::channel(8);
+    let (output, mut pieces) = channel();
     let cancel = CancellationToken::new();
     let (outcome, cancelled) = tokio::join!(fixture.shell.run(fixture.command(DEAF), output, cancel.clone()), async {
         assert_eq!(pieces.recv().await.as_deref(), Some("ready\n"));
@@ -286,7 +291,7 @@ async fn r2_4_nothing_starts_after_a_cancel() {
     let fixture = Fixture::new(&[]);
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let outcome = fixture.shell.run(fixture.command("echo > started"), mpsc::channel(1).0, cancel).await.unwrap();
+    let outcome = fixture.shell.run(fixture.command("echo > started"), OutputSink::nowhere(), cancel).await.unwrap();
     assert_eq!(outcome.end, CommandEnd::Cancelled);
     assert!(!fixture.path("started").exists());
 }
@@ -294,7 +299,7 @@ async fn r2_4_nothing_starts_after_a_cancel() {
 #[tokio::test]
 async fn a_run_that_is_dropped_takes_its_tree_along() {
     let fixture = Fixture::new(&[]);
-    let (output, mut pieces) = mpsc::channel(8);
+    let (output, mut pieces) = channel();
     tokio::select! {
         outcome = fixture.shell.run(fixture.command(DEAF), output, CancellationToken::new()) => panic!("{outcome:?}"),
         piece = pieces.recv() => assert_eq!(piece.as_deref(), Some("ready\n")),

@@ -1,20 +1,20 @@
 //! Commands that the model runs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_workspace::path::AbsPath;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::BoxFuture;
 
 pub trait Shell: Send + Sync {
-    /// Runs to the end of the direct child plus at most 500 ms for its output (R7.1). `output` gets pieces as they come and may lag: pieces are then left out.
+    /// Runs to the end of the direct child plus at most 500 ms for its output (R7.1).
     /// When `cancel` fires, or the time is up, the whole process tree is ended first (R7.3, R2.4).
     fn run(
         &self,
         command: ShellCommand,
-        output: mpsc::Sender<String>,
+        output: OutputSink,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>>;
 
@@ -22,12 +22,34 @@ pub trait Shell: Send + Sync {
     fn sandbox(&self) -> SandboxSupport;
 }
 
+/// Gets all of a command's output, piece by piece in its order, where it is read: whatever takes it must not wait.
+#[derive(Clone)]
+pub struct OutputSink(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl OutputSink {
+    pub fn new(take: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(take))
+    }
+
+    /// For output that nobody watches.
+    pub fn nowhere() -> Self {
+        Self::new(|_| {})
+    }
+
+    pub fn take(&self, piece: &str) {
+        if !piece.is_empty() {
+            (self.0)(piece);
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellCommand {
     /// The exact text, run by bash without start-up files.
     pub command: String,
     pub folder: AbsPath,
-    pub timeout: Duration,
+    /// `None`: until it ends by itself, or is cancelled.
+    pub timeout: Option<Duration>,
     /// Where the whole output goes, once it passes what is kept; made only then.
     pub overflow: AbsPath,
     /// Names of variables that children must not see, e.g. keys of providers: neither these nor others of the same value.

@@ -103,6 +103,8 @@ impl Run {
             agent,
             grants: Arc::clone(&context.grants),
             seen: Arc::clone(&context.seen),
+            known: Arc::clone(&context.known),
+            jobs: Arc::clone(&context.jobs),
             repeats: Arc::clone(&self.repeats),
             instructions: Arc::clone(&context.instructions),
             skills: context.skills(),

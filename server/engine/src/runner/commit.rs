@@ -16,8 +16,14 @@ use crate::tool::{Access, CommitError, Gate, ToolContext, ToolError, ToolOutput}
 
 /// What a tool has to end its work after a cancel; commands are gone within 2 s (R2.4).
 const WIND_DOWN: Duration = Duration::from_secs(3);
-/// Between two showings of streamed output.
+/// Between two showings of a call's output.
 const SHOWING: Duration = Duration::from_millis(100);
+/// Between two of any call: with all that runs beside each other it is below the 30 a second that clients are told at most (R21.1).
+const SLOT: Duration = Duration::from_millis(40);
+/// What is shown of it: its end, as each showing is sent whole.
+const SHOWN: Limits = Limits { lines: 200, bytes: 16 * 1024 };
+/// Stands before an end.
+const LEFT_OUT: &str = "[What came before is left out here.]\n";
 
 pub(super) enum Committed {
     Done(Done),
@@ -93,14 +99,22 @@ impl Runner {
 
     async fn show_output(&self, pieces: &mut mpsc::Receiver<String>, view: &ToolCallView) -> std::convert::Infallible {
         let mut text = String::new();
+        let mut before = "";
         while let Some(piece) = pieces.recv().await {
             text.push_str(&piece);
             while let Ok(piece) = pieces.try_recv() {
                 text.push_str(&piece);
             }
-            text = output::tail(&text, Limits::of(&self.deps.facts)).to_owned();
-            self.tell(ToolCallView { text: text.clone(), ..view.clone() }).await;
-            sleep(SHOWING).await;
+            let end = output::tail(&text, SHOWN);
+            if end.len() < text.len() {
+                before = LEFT_OUT;
+                text = end.to_owned();
+            }
+            let slot = self.showing.lock().await;
+            self.tell(ToolCallView { text: format!("{before}{text}"), ..view.clone() }).await;
+            sleep(SLOT).await;
+            drop(slot);
+            sleep(SHOWING - SLOT).await;
         }
         std::future::pending().await
     }

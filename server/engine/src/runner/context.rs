@@ -10,6 +10,7 @@ use crate::agent::PLAN;
 use crate::confinement::{NetworkRight, Rights, WorkspaceRight, confine};
 use crate::format::Formatting;
 use crate::ids::CallId;
+use crate::jobs::Notices;
 use crate::ports::{Confinement, Connection};
 use crate::prompt::FolderInstructions;
 use crate::search::GrantedSearch;
@@ -47,6 +48,10 @@ impl Runner {
                 ids: Arc::clone(&ports.ids),
             },
             seen: Arc::clone(&self.deps.seen),
+            known: Arc::clone(&self.deps.known),
+            jobs: Arc::clone(&self.deps.jobs),
+            notices: Notices { session: self.deps.session.clone(), client: Arc::clone(&connection.client) },
+            clock: Arc::clone(&ports.clock),
             instructions: FolderInstructions {
                 files: Arc::clone(&ports.files),
                 facts: Arc::clone(&self.deps.facts),

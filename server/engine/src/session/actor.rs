@@ -186,12 +186,18 @@ impl Actor {
 
     async fn close(mut self) {
         self.mailbox.close();
-        if let Some(mut running) = self.running.take() {
+        let running = self.running.take();
+        let has_run = running.is_some();
+        let end_run = async {
+            let Some(mut running) = running else { return };
             running.turn.cancel.cancel();
-            // It bounds itself; the engine drops both where even that is too long.
             if let Err(error) = (&mut running.task).await {
                 tracing::error!(%error, "a run panicked");
             }
+        };
+        // Both bound themselves; the engine drops them where even that is too long.
+        tokio::join!(end_run, self.context.jobs.close());
+        if has_run {
             self.flush();
         }
         self.answer(&TurnEnd::Cancelled, |_| true);

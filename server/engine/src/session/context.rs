@@ -12,6 +12,7 @@ use crate::config::{self, Config, ConfiguredModel, EditorSays, SharedConfigs};
 use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use crate::format::Learned;
 use crate::ids::{CallId, SessionId};
+use crate::jobs::{Jobs, Notices};
 use crate::message::{Entry, ModelRef, ToolStatus};
 use crate::permission::Mode;
 use crate::ports::{Client, Connection, Diagnostics, DiagnosticsScope, Ports, SandboxSupport};
@@ -21,6 +22,8 @@ use crate::run::MediaVerdicts;
 use crate::runner::{Grants, Seen};
 use crate::skills::{self, FetchedSkills, Skills};
 use crate::tool::Facts;
+use crate::tools::JOB;
+use crate::view::KnownFiles;
 
 pub(crate) struct Context {
     pub(crate) id: SessionId,
@@ -35,6 +38,8 @@ pub(crate) struct Context {
     pub(crate) journal: Arc<Journal>,
     pub(crate) grants: Arc<Grants>,
     pub(crate) seen: Arc<Seen>,
+    pub(crate) known: Arc<KnownFiles>,
+    pub(crate) jobs: Arc<Jobs>,
     pub(crate) instructions: Arc<KnownInstructions>,
     /// As the present run has found them.
     skills: Mutex<Arc<Skills>>,
@@ -117,6 +122,9 @@ impl Context {
                 _ => {}
             }
         }
+        let earlier = results.iter().filter(|result| result.metadata.get(JOB).is_some()).count() as u64;
+        let told_of_jobs = Notices { session: id.clone(), client: Arc::clone(&connection.client) };
+        let jobs = Jobs::new(Arc::clone(&ports.shell), Arc::clone(&ports.clock), told_of_jobs, earlier);
         let instructions = Arc::new(KnownInstructions::rebuild(results.iter().copied()));
         let seen = Arc::new(Seen::rebuild(results));
         let warnings = config.problems.iter().map(ToString::to_string).chain(notices);
@@ -140,6 +148,8 @@ impl Context {
             journal,
             grants: Arc::new(grants),
             seen,
+            known: Arc::default(),
+            jobs: Arc::new(jobs),
             instructions,
             skills: Mutex::default(),
             fetched_skills: tokio::sync::OnceCell::new(),

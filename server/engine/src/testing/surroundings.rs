@@ -8,15 +8,14 @@ use std::time::Duration;
 use copydesk_workspace::disk::{DirEntry, Disk, DiskError, Expected, Stat};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{Boundaries, lock};
 use crate::ids::Millis;
 use crate::ports::{
     ApplyRequest, BoxFuture, CapturedOutput, Clock, CommandEnd, Diagnostics, DiagnosticsReport, DiagnosticsTarget,
-    Editor, EditorError, Environment, FileChange, Files, Folders, Ids, ReloadReport, SandboxSupport, Secrets, Shell,
-    ShellCommand, ShellError, ShellOutcome, Unsaved, WorkspaceTrust,
+    Editor, EditorError, Environment, FileChange, Files, Folders, Ids, OutputSink, ReloadReport, SandboxSupport,
+    Secrets, Shell, ShellCommand, ShellError, ShellOutcome, Unsaved, WorkspaceTrust,
 };
 
 /// `Files` straight on a disk, e.g. one in memory; nothing blocks there.
@@ -139,15 +138,14 @@ impl Shell for FakeShell {
     fn run(
         &self,
         command: ShellCommand,
-        output: mpsc::Sender<String>,
+        output: OutputSink,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>> {
         Box::pin(async move {
             let text = command.command.clone();
             lock(&self.commands).push(command);
             self.boundaries.tick();
-            // A slow reader loses pieces, as the port says.
-            let _ = output.try_send(text.clone());
+            output.take(&text);
             let end = if text == "hang" {
                 cancel.cancelled().await;
                 CommandEnd::Cancelled

@@ -9,14 +9,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{described, path};
+use super::changed::Files;
+use super::{JOB, described, path};
 use crate::escape::{escaped, escaped_line};
+use crate::jobs::NewJob;
 use crate::output::{self, Limits};
 use crate::overlay;
-use crate::ports::{
-    CapturedOutput, CommandEnd, Confinement, FileChange, FileChangeKind, Preview, ReloadReport, ShellCommand,
-    ShellOutcome, Unsaved,
-};
+use crate::ports::{CapturedOutput, CommandEnd, Confinement, Preview, ShellCommand, ShellOutcome, Unsaved};
 use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
 
 /// Milliseconds.
@@ -30,6 +29,8 @@ pub(super) struct Input {
     command: String,
     /// The longest time that it may run, in milliseconds.
     timeout: Option<NonZeroU64>,
+    /// Let it run on beside the conversation: for servers, watchers and what takes long. The call returns the id of a job at once.
+    background: Option<bool>,
     /// The folder to run it in, absolute or relative to the session's folder, which is the default.
     workdir: Option<String>,
     /// What it does, in a few words, for the user.
@@ -42,7 +43,10 @@ pub(super) struct Input {
 pub(super) struct Command {
     text: String,
     folder: AbsPath,
-    timeout: Duration,
+    /// `None`: no limit.
+    timeout: Option<Duration>,
+    /// Whether it runs on beside the conversation.
+    is_job: bool,
     /// Buffers that only the agent has changed, shown to the user before.
     save: Vec<String>,
     /// Why it runs outside of the sandbox.
@@ -64,7 +68,7 @@ impl Tool for Bash {
     fn title(&self, partial: &Value, _facts: &Facts) -> String {
         let text = |name: &str| partial.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
         match text("command").or_else(|| text("description")) {
-            Some(line) => escaped(line.trim()).lines().next().unwrap_or_default().to_owned(),
+            Some(line) => first_line(line),
             None => "Run a command".to_owned(),
         }
     }
@@ -102,17 +106,26 @@ impl Tool for Bash {
             own.iter().map(|document| format!("{} is saved first: only the agent has changed it", name(document))),
         );
         notes.extend(users.iter().map(|document| not_seen(&name(document))));
+        let is_job = input.background.unwrap_or_default();
+        notes.extend(
+            is_job.then(|| "it runs in the background, until it ends, is killed, or the session ends".to_owned()),
+        );
         let shown = escaped(&input.command);
         let lines = input.command.trim_end_matches('\n').lines().count();
         let preview =
             Preview::Command { shown, lines, folder: escaped_line(&folder.to_string()), notes, asked: Vec::new() };
-        let timeout = Duration::from_millis(input.timeout.map_or(DEFAULT_TIMEOUT, NonZeroU64::get));
+        let timeout = match input.timeout {
+            Some(timeout) => Some(timeout.get()),
+            None if is_job => None,
+            None => Some(DEFAULT_TIMEOUT),
+        };
         let save = own.into_iter().map(|document| document.uri).collect();
         Ok(Prepared {
             value: Command {
                 text: input.command.clone(),
                 folder,
-                timeout,
+                timeout: timeout.map(Duration::from_millis),
+                is_job,
                 save,
                 unconfined: unconfined.map(str::to_owned),
             },
@@ -122,26 +135,38 @@ impl Tool for Bash {
 
     async fn commit(&self, command: Command, ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
         let mut notes = save(&command.save, ctx).await;
-        let known = ctx.view.known_files(ctx.seen.paths()).await;
+        let files = Files::of(ctx);
+        if ctx.jobs.any_running() {
+            // What jobs have changed is not the command's.
+            notes.extend(files.changes().await);
+        }
+        files.note().await;
         if ctx.cancel.is_cancelled() {
             return Err(ToolError::Cancelled.into());
         }
-        let timeout = command.timeout;
-        let confinement = if command.unconfined.is_some() { Confinement::None } else { ctx.confinement.clone() };
+        let Command { text, folder, timeout, is_job, unconfined, .. } = command;
+        let title = first_line(&text);
+        let confinement = if unconfined.is_some() { Confinement::None } else { ctx.confinement.clone() };
         let boundary = boundary(&confinement);
         let run = ShellCommand {
-            command: command.text,
-            folder: command.folder,
+            command: text,
+            folder,
             timeout,
             overflow: output::spill_path(&ctx.facts, &*ctx.ids),
             hidden_vars: ctx.hidden_vars.clone(),
             passed_vars: ctx.passed_vars.clone(),
             confinement,
         };
-        let ran = ctx.shell.run(run, ctx.progress.0.clone(), ctx.cancel.clone()).await;
+        if is_job {
+            return start(
+                NewJob { command: run, title, changes: Box::pin(async move { files.changes().await }) },
+                &notes,
+                ctx,
+            );
+        }
+        let ran = ctx.shell.run(run, ctx.progress.sink(), ctx.cancel.clone()).await;
         let outcome = ran.map_err(|error| ToolError::Tell(format!("{error}. Nothing was run.")))?;
-        let (changes, reloaded) = ctx.view.told_changes(known).await;
-        notes.extend(changed(&changes, &reloaded, &ctx.facts));
+        notes.extend(files.changes().await);
 
         let mut text = shown(&outcome.output, ctx).await;
         let ended = ended(&outcome, timeout);
@@ -157,6 +182,22 @@ impl Tool for Bash {
         };
         Ok(ToolOutput { text, capped: true, metadata: json!({"exit": exit}), ..ToolOutput::default() })
     }
+}
+
+fn start(job: NewJob, notes: &[String], ctx: &ToolContext) -> Result<ToolOutput, CommitError> {
+    let job = ctx.jobs.start(job)?;
+    let mut text = format!(
+        "It runs in the background as {}. You are told when it has ended; `{JOB}` shows its output, waits for it and kills it.",
+        job.id
+    );
+    for note in notes {
+        text.push_str(&format!("\n[{note}]"));
+    }
+    Ok(ToolOutput { text, metadata: json!({ JOB: job.id }), ..ToolOutput::default() })
+}
+
+fn first_line(command: &str) -> String {
+    escaped(command.trim()).lines().next().unwrap_or_default().to_owned()
 }
 
 fn folder(input: &Input, facts: &Facts) -> Result<AbsPath, ToolError> {
@@ -211,13 +252,13 @@ fn not_seen(name: &str) -> String {
     format!("{name} has unsaved text in the editor, which the command does not see")
 }
 
-fn ended(outcome: &ShellOutcome, timeout: Duration) -> Vec<String> {
+fn ended(outcome: &ShellOutcome, timeout: Option<Duration>) -> Vec<String> {
     let end = match outcome.end {
         CommandEnd::Exited(code) => format!("exit code {code}"),
         CommandEnd::Signalled(signal) => format!("ended by signal {signal}"),
         CommandEnd::TimedOut => format!(
             "timed out: ended with all its processes after {} ms; give a larger `timeout` if it needs more",
-            timeout.as_millis()
+            timeout.unwrap_or_default().as_millis()
         ),
         CommandEnd::Cancelled => "cancelled by the user: ended with all its processes".to_owned(),
     };
@@ -227,23 +268,6 @@ fn ended(outcome: &ShellOutcome, timeout: Duration) -> Vec<String> {
         many => Some(format!("{many} processes that it started still run")),
     };
     [Some(end), left].into_iter().flatten().collect()
-}
-
-fn changed(changes: &[FileChange], report: &ReloadReport, facts: &Facts) -> Vec<String> {
-    let line = |change: &FileChange| {
-        let verb = match change.kind {
-            FileChangeKind::Created => "created",
-            FileChangeKind::Changed => "changed",
-            FileChangeKind::Deleted => "deleted",
-        };
-        format!("{} was {verb} meanwhile: what you know of it is old", path::shown(&change.path, facts))
-    };
-    let conflict = |name: &String| {
-        format!(
-            "conflict: {name} has unsaved text in the editor and was changed on the disk too; the editor's text was left alone"
-        )
-    };
-    changes.iter().map(line).chain(report.conflicts.iter().map(conflict)).collect()
 }
 
 /// Head and tail within the limits, with counts of what is between (R7.4).

@@ -28,8 +28,8 @@ async fn runs_where_and_as_long_as_it_is_told() {
     bench.done("bash", command("make")).await;
     bench.done("bash", json!({"command": "make\n", "workdir": "sub", "timeout": 500})).await;
     let commands = bench.shell.commands();
-    assert_eq!((commands[0].folder.clone(), commands[0].timeout), (path("/w"), Duration::from_secs(120)));
-    assert_eq!((commands[1].folder.clone(), commands[1].timeout), (path("/w/sub"), Duration::from_millis(500)));
+    assert_eq!((commands[0].folder.clone(), commands[0].timeout), (path("/w"), Some(Duration::from_secs(120))));
+    assert_eq!((commands[1].folder.clone(), commands[1].timeout), (path("/w/sub"), Some(Duration::from_millis(500))));
     assert_eq!(commands[1].command, "make\n");
     assert_eq!(bench.failed("bash", command("  ")).await, "`command` is empty; nothing was run");
 }

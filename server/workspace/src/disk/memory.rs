@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{DirEntry, Disk, DiskError, Expected, FileKind, Stat};
+use super::{DirEntry, Disk, DiskError, Expected, FileKind, Stamp, Stat};
 use crate::hash::ContentHash;
 use crate::path::AbsPath;
 
@@ -29,6 +29,9 @@ pub enum Operation {
 struct State {
     /// By path with all links resolved but the last. The root is not in it: it always exists.
     nodes: BTreeMap<PathBuf, Node>,
+    /// How many nodes were put there before each.
+    stamps: HashMap<PathBuf, u64>,
+    puts: u64,
     failures: HashMap<(Operation, AbsPath), DiskError>,
 }
 
@@ -109,9 +112,11 @@ impl Disk for MemoryDisk {
     fn stat(&self, path: &AbsPath) -> Result<Stat, DiskError> {
         let state = self.lock();
         let real = state.checked(Operation::Stat, path)?;
+        let inode = state.stamps.get(real.as_path()).copied().unwrap_or_default();
+        let stamp = Stamp { inode, ..Stamp::default() };
         match state.node(real.as_path()) {
-            Some(Node::File(bytes)) => Ok(Stat { kind: FileKind::File, len: bytes.len() as u64 }),
-            Some(Node::Folder) => Ok(Stat { kind: FileKind::Directory, len: 0 }),
+            Some(Node::File(bytes)) => Ok(Stat { kind: FileKind::File, len: bytes.len() as u64, stamp }),
+            Some(Node::Folder) => Ok(Stat { kind: FileKind::Directory, len: 0, stamp }),
             Some(Node::Link(_)) | None => Err(DiskError::NotFound(path.clone())),
         }
     }
@@ -255,6 +260,8 @@ impl State {
     }
 
     fn insert(&mut self, place: &Path, node: Node) {
+        self.puts += 1;
+        self.stamps.insert(place.to_owned(), self.puts);
         for folder in place.ancestors().skip(1).filter(|folder| folder.parent().is_some()) {
             self.nodes.entry(folder.to_owned()).or_insert(Node::Folder);
         }
