@@ -68,6 +68,7 @@ fn what_rules_deny_and_what_is_invalid_is_not_offered() {
     let edits = ["edit", "write", "multiedit"];
     assert_eq!(of(&[deny("edit")], "m"), without(&edits));
     assert_eq!(of(&[deny("edit")], "gpt-5"), without(&edits), "patches are edits");
+    assert_eq!(of(&[deny("bash")], "m"), without(&["bash", "job"]), "jobs are commands");
     assert_eq!(of(&[deny("*")], "m"), [""; 0]);
     let mut exception = deny("edit");
     exception.pattern = "*.md".to_owned();

@@ -14,6 +14,7 @@ use copydesk_workspace::path::{AbsPath, DocKey};
 use copydesk_workspace::uri::uri_from_path;
 use ropey::Rope;
 use serde_json::Value;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, AgentMode};
@@ -56,6 +57,7 @@ type Format = Box<dyn Fn(&str, &str) -> Result<String, (i32, &'static str)> + Se
 pub(crate) struct BenchShell {
     disk: Arc<MemoryDisk>,
     jobs: Mutex<VecDeque<Job>>,
+    played: Mutex<VecDeque<mpsc::UnboundedReceiver<String>>>,
     commands: Mutex<Vec<ShellCommand>>,
     format: Mutex<Option<Format>>,
     is_sandboxed: AtomicBool,
@@ -93,6 +95,13 @@ impl BenchShell {
         }
     }
 
+    /// The next command gives what is sent here, and ends well when this is dropped.
+    pub(crate) fn plays(&self) -> mpsc::UnboundedSender<String> {
+        let (sender, pieces) = mpsc::unbounded_channel();
+        lock(&self.played).push_back(pieces);
+        sender
+    }
+
     pub(crate) fn commands(&self) -> Vec<ShellCommand> {
         lock(&self.commands).clone()
     }
@@ -118,6 +127,10 @@ impl Shell for BenchShell {
             if let Some(formatted) = formatted {
                 return Ok(formatted);
             }
+            let played = lock(&self.played).pop_front();
+            if let Some(mut pieces) = played {
+                return Ok(play(&mut pieces, &output, &cancel).await);
+            }
             output.take(&text);
             let job = lock(&self.jobs).pop_front();
             if hangs {
@@ -133,6 +146,23 @@ impl Shell for BenchShell {
             return SandboxSupport::Enforced { by: "the test".to_owned(), gaps: Vec::new() };
         }
         SandboxSupport::Missing { reason: "commands of this test are not run".to_owned() }
+    }
+}
+
+async fn play(
+    pieces: &mut mpsc::UnboundedReceiver<String>,
+    output: &OutputSink,
+    cancel: &CancellationToken,
+) -> ShellOutcome {
+    loop {
+        tokio::select! {
+            biased;
+            piece = pieces.recv() => match piece {
+                Some(piece) => output.take(&piece),
+                None => return printed(""),
+            },
+            () = cancel.cancelled() => return ShellOutcome { end: CommandEnd::Cancelled, ..printed("") },
+        }
     }
 }
 

@@ -10,6 +10,8 @@ mod course;
 mod documents;
 #[path = "turns/end.rs"]
 mod end;
+#[path = "turns/jobs.rs"]
+mod jobs;
 #[path = "turns/models.rs"]
 mod models;
 #[path = "turns/oddities.rs"]
