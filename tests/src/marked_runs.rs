@@ -10,9 +10,8 @@ use std::time::Duration;
 use copydesk::wiring::SUPERVISE;
 use copydesk_adapters::os::environment::Variables;
 use copydesk_adapters::os::shell::OsShell;
-use copydesk_engine::ports::{CommandEnd, Confinement, SandboxPolicy, Shell as _, ShellCommand};
+use copydesk_engine::ports::{CommandEnd, Confinement, OutputSink, SandboxPolicy, Shell as _, ShellCommand};
 use copydesk_workspace::path::AbsPath;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::daemon::program;
@@ -134,15 +133,14 @@ async fn drive(base: &Path, texts: &[&str]) {
     let command = ShellCommand {
         command: "bash ./driver".to_owned(),
         folder: path(base.to_owned()),
-        timeout: Duration::from_secs(120),
+        timeout: Some(Duration::from_secs(120)),
         overflow: path(base.join("overflow")),
         hidden_vars: Vec::new(),
         passed_vars: Vec::new(),
         // Where the system has none: markers do no harm.
         confinement: if confined { Confinement::Sandbox(policy) } else { Confinement::None },
     };
-    let (pieces, _output) = mpsc::channel(1);
-    let outcome = shell.run(command, pieces, CancellationToken::new()).await.expect("bash runs");
+    let outcome = shell.run(command, OutputSink::nowhere(), CancellationToken::new()).await.expect("bash runs");
     let ended = (0..texts.len()).take_while(|number| base.join(format!("runs/{number}/errors")).exists()).count();
     assert_eq!(outcome.end, CommandEnd::Exited(0), "at {:?}: {}", texts.get(ended.max(1) - 1), outcome.output.head);
     assert_eq!(ended, texts.len(), "not all texts ran");

@@ -307,7 +307,7 @@ async fn r21_1_at_a_terminal_the_output_of_a_command_is_shown_while_it_runs() {
     let (model, home) = start([bash(waits), Reply::text("Done.")]).await;
     allow(&home, &model, "bash");
     let mut terminal = Pty::spawn(command(&home, &["do it"]));
-    let shown = terminal.expect("first").await;
+    let shown = terminal.expect("\u{1b}[2mfirst").await;
     assert!(shown.contains("… ") && !shown.contains("  \u{1b}[2m4"), "the last lines: {shown:?}");
     home.write("go", "");
     let end = terminal.expect("Done.").await;

@@ -19,7 +19,7 @@ fn command(confined: bool, passed: &[&str]) -> ShellCommand {
     ShellCommand {
         command: "env".to_owned(),
         folder: path("/"),
-        timeout: Duration::from_secs(1),
+        timeout: Some(Duration::from_secs(1)),
         overflow: path("/t/x"),
         hidden_vars: vec!["ACME_API_KEY".to_owned()],
         passed_vars: passed.iter().map(|name| (*name).to_owned()).collect(),
