@@ -335,7 +335,9 @@ impl Job {
         } else {
             String::new()
         };
-        (how + &left, outcome.end == CommandEnd::Exited(0))
+        let is_good = outcome.end == CommandEnd::Exited(0);
+        let hidden = outcome.left_out.iter().filter(|_| !is_good).map(|text| format!("; {text}"));
+        (how + &left + &hidden.collect::<String>(), is_good)
     }
 
     fn lock(&self) -> MutexGuard<'_, JobState> {

@@ -306,5 +306,4 @@ fn whole_characters(bytes: &[u8], from: u64) -> (String, u64) {
 
 #[cfg(test)]
 #[path = "job_tests.rs"]
-#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;

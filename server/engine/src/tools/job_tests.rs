@@ -1,3 +1,5 @@
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
 use serde_json::{Value, json};
 
 use crate::event::{SessionEvent, Severity, ToolCallState};
