@@ -12,11 +12,10 @@ use std::time::Duration;
 use copydesk_workspace::disk::Expected;
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::ports::{CommandEnd, Confinement, Files, Ids, Shell, ShellCommand, ShellOutcome};
+use crate::ports::{CommandEnd, Confinement, Files, Ids, OutputSink, Shell, ShellCommand, ShellOutcome};
 use crate::tool::Facts;
 
 use conditions::Above;
@@ -233,17 +232,16 @@ impl Formatting {
         if let (Confinement::Sandbox(policy), Some(copy)) = (&mut confinement, &copy) {
             policy.writable.extend(copy.parent());
         }
-        let (progress, _) = mpsc::channel(1);
         let command = ShellCommand {
             command: text,
             folder: formatter.folder.clone(),
-            timeout: LIMIT,
+            timeout: Some(LIMIT),
             overflow: self.facts.spill.join(format!("{id}.err")),
             hidden_vars: self.config.key_variables.clone(),
             passed_vars: self.config.sandbox.environment.clone(),
             confinement,
         };
-        let outcome = self.shell.run(command, progress, self.cancel.clone()).await;
+        let outcome = self.shell.run(command, OutputSink::nowhere(), self.cancel.clone()).await;
         let made = self.taken(&output).await;
         self.forget(&input, &bytes).await;
         let outcome = outcome.map_err(|error| error.to_string())?;
