@@ -53,7 +53,7 @@ fn told(request: &ModelRequest) -> String {
     });
     let texts = texts.filter_map(|content| match content {
         Content::Text(text) => Some(text.as_str()),
-        Content::Image(_) => None,
+        _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }
