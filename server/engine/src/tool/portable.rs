@@ -44,6 +44,11 @@ fn shape(schema: &Value, root: &Value, open: &mut Vec<String>) -> Value {
             "const" => {
                 shaped.insert("enum".to_owned(), json!([value]));
             }
+            "enum" => {
+                let words: Vec<&Value> =
+                    value.as_array().into_iter().flatten().filter(|word| !word.is_null()).collect();
+                shaped.insert(key.clone(), if words.is_empty() { value.clone() } else { json!(words) });
+            }
             "type" => {
                 shaped.extend(one_type(value).map(|kind| (key.clone(), kind)));
             }

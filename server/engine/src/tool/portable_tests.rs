@@ -150,6 +150,14 @@ fn of_foreign_schemas() {
 }
 
 #[test]
+fn null_is_no_word_among_others() {
+    let shaped = |word: serde_json::Value| portable(&json!({"properties": {"a": word}}))["properties"]["a"].clone();
+    let expected = json!({"type": "string", "enum": ["a", "b"]});
+    assert_eq!(shaped(json!({"type": ["string", "null"], "enum": ["a", "b", null]})), expected);
+    assert_eq!(shaped(json!({"enum": [null]})), json!({"enum": [null]}));
+}
+
+#[test]
 fn a_root_that_is_no_object_becomes_one() {
     for root in [json!(true), json!({"type": "string"}), json!({}), json!(null)] {
         let shaped = portable(&root);
