@@ -17,6 +17,7 @@ mod skills;
 mod substitute;
 mod survey;
 mod switches;
+mod trees;
 mod trust;
 mod untrusted;
 mod web;

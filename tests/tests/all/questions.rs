@@ -159,12 +159,12 @@ async fn r16_3_questions_wait_beside_each_other() {
     let (model, client) = acp(script, forms()).await;
     let session = client.new_session().await;
     let prompt = client.prompt(&session, "go");
-    let (first, asked) = client.await_request("elicitation/create").await;
-    let (second, _) = client.await_request("elicitation/create").await;
-    assert_eq!(asked["requestedSchema"]["properties"]["q01"]["oneOf"][0]["const"], "one");
+    let asked = [client.await_request("elicitation/create").await, client.await_request("elicitation/create").await];
     assert_eq!(client.request("nobody/knows", json!({})).await.unwrap_err().code, -32601, "nothing waits for them");
-    client.respond(&second, json!({ "action": "accept", "content": { "q01": "two" } }));
-    client.respond(&first, json!({ "action": "accept", "content": { "q01": "one" } }));
+    for (id, question) in asked.iter().rev() {
+        let choice = &question["requestedSchema"]["properties"]["q01"]["oneOf"][0]["const"];
+        client.respond(id, json!({ "action": "accept", "content": { "q01": choice } }));
+    }
     assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
     let said = told(&model);
     assert!(said.contains("=\"one\"") && said.contains("=\"two\""), "{said}");

@@ -9,13 +9,14 @@ use copydesk_workspace::path::AbsPath;
 use super::assemble::{Trees, assemble};
 use super::decode::decode;
 use super::markdown::{AgentFile, agent_files, agent_tree};
-use super::node::{Node, Value};
+use super::node::Node;
 use super::normalise::normalise;
 use super::raw::RawConfig;
 use super::remembered::remembered;
 use super::substitute::{Substituted, fill, substitute};
 use super::survey::{Found, LookedAt, Survey};
 use super::switches::ToolVariables;
+use super::trees::{is_on, keys, merged};
 use super::trust::{Decisions, TrustReport, Wanted, Word};
 use super::untrusted::{Claim, claims, claims_outside, strip, tidy};
 use super::{Config, Problem, Source};
@@ -470,26 +471,6 @@ fn set_prompt(tree: &mut Node, name: &str, prompt: &str) {
         let prompt = Node::text(&agent.place, prompt);
         agent.set("prompt", prompt);
     }
-}
-
-fn merged<'a>(trees: impl Iterator<Item = &'a Node>) -> Node {
-    let nowhere = Arc::new(Source::Variable(String::new()));
-    let mut result = Node::empty_map(&nowhere);
-    for tree in trees {
-        result.merge_config(tree.clone());
-    }
-    result
-}
-
-fn keys(tree: &Node, key: &str) -> Vec<String> {
-    match tree.get(key).map(|node| &node.value) {
-        Some(Value::Map(entries)) => entries.iter().map(|(name, _)| name.clone()).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn is_on(tree: &Node, key: &str) -> bool {
-    tree.get(key).is_some_and(|node| !matches!(node.value, Value::Bool(false) | Value::Null))
 }
 
 /// The folders from the root of the version-controlled tree down to the session's.

@@ -6,6 +6,7 @@ mod formatter;
 mod guards;
 mod limits;
 mod lsp;
+mod permission;
 mod sandbox;
 mod skills;
 mod web;
@@ -26,6 +27,7 @@ use self::formatter::RawFormatters;
 use self::guards::RawGuards;
 use self::limits::RawLimits;
 use self::lsp::RawLsp;
+use self::permission::PermissionSchema;
 pub(super) use self::sandbox::RawSandbox;
 pub(super) use self::skills::{RawSkills, is_address};
 pub(super) use self::web::{RawSearchProvider, RawWeb, RawWebSearch};
@@ -469,34 +471,6 @@ pub(super) fn verdict(text: &str) -> Option<Verdict> {
 enum LimitSchema {
     Millis(u64),
     None(#[schemars(extend("const" = false))] bool),
-}
-
-#[derive(JsonSchema)]
-#[schemars(untagged, rename = "Permission")]
-#[expect(dead_code, reason = "describes the shape in the schema alone")]
-enum PermissionSchema {
-    /// For everything.
-    All(VerdictSchema),
-    /// By the name of a tool or permission, which may hold `*` and `?`.
-    ByName(BTreeMap<String, RulesSchema>),
-}
-
-#[derive(JsonSchema)]
-#[schemars(untagged, rename = "Rules")]
-#[expect(dead_code, reason = "describes the shape in the schema alone")]
-enum RulesSchema {
-    All(VerdictSchema),
-    /// By a pattern with `*` and `?` for what is touched: a path, a command.
-    ByPattern(BTreeMap<String, VerdictSchema>),
-}
-
-#[derive(JsonSchema)]
-#[schemars(rename_all = "lowercase", rename = "Verdict")]
-#[expect(dead_code, reason = "describes the shape in the schema alone")]
-enum VerdictSchema {
-    Allow,
-    Ask,
-    Deny,
 }
 
 #[cfg(test)]

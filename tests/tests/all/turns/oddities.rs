@@ -9,7 +9,7 @@ mod streams;
 use copydesk_tests::scripted_model::Wire;
 
 use super::*;
-use replay::{Oddity, again, both, configure, fails, replay, runs, says, told, watch};
+use replay::{Oddity, again, begins_again, both, configure, fails, replay, runs, says, told, watch};
 use streams::*;
 
 #[tokio::test]
@@ -396,13 +396,13 @@ async fn r14_6_c83_silence_and_passing_faults_are_waited_out_without_a_word_twic
         let (page_chat, page_messages) = both(page);
         vec![
             again("c83 headers and then nothing", headers_chat, headers_messages),
-            again("c83 ten pieces and then nothing", ten_chat, ten_messages),
-            again(
+            begins_again("c83 ten pieces and then nothing", ten_chat, ten_messages),
+            begins_again(
                 "c83 comments for ever",
                 Some(said().then_forever(": ping\n\ndata: {\"choices\":[]}\n\n")),
                 Some(said().then_forever(format!(": comment\n\n{ping}"))),
             ),
-            again("c83 reset in a call", reset_chat, reset_messages),
+            begins_again("c83 reset in a call", reset_chat, reset_messages),
             again("c83 too many requests", limited_chat, limited_messages),
             again("c83 overloaded", overloaded_chat, overloaded_messages),
             again("c83 a page with status 500", page_chat, page_messages),

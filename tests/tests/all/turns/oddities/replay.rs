@@ -12,6 +12,8 @@ pub(super) struct Oddity {
     messages: Option<Reply>,
     /// Where the model is asked once more in the same turn.
     then: Option<Reply>,
+    /// Tokens of a try that failed: Messages says them when it begins to answer, and they are paid for (R13.3).
+    spent: Option<u64>,
     /// Of the turn; `Err`: a part of the error that the prompt is answered with.
     expected: Result<Expected, &'static str>,
 }
@@ -29,7 +31,14 @@ pub(super) struct Expected {
 }
 
 pub(super) fn says(name: &'static str, chat: Option<Reply>, messages: Option<Reply>, text: &'static str) -> Oddity {
-    Oddity { name, chat, messages, then: None, expected: Ok(Expected { text, used: &[12], ..Expected::default() }) }
+    Oddity {
+        name,
+        chat,
+        messages,
+        then: None,
+        spent: None,
+        expected: Ok(Expected { text, used: &[12], ..Expected::default() }),
+    }
 }
 
 /// Calls, whose results the model answers with `fine`.
@@ -41,17 +50,22 @@ pub(super) fn runs(
 ) -> Oddity {
     let used = &[12, 15];
     let expected = Expected { text: "fine", results, used, retries: 0 };
-    Oddity { name, chat, messages, then: Some(Reply::text("fine")), expected: Ok(expected) }
+    Oddity { name, chat, messages, then: Some(Reply::text("fine")), spent: None, expected: Ok(expected) }
 }
 
 pub(super) fn fails(name: &'static str, chat: Option<Reply>, messages: Option<Reply>, part: &'static str) -> Oddity {
-    Oddity { name, chat, messages, then: None, expected: Err(part) }
+    Oddity { name, chat, messages, then: None, spent: None, expected: Err(part) }
 }
 
 /// Asked for again, which gives `an answer`.
 pub(super) fn again(name: &'static str, chat: Option<Reply>, messages: Option<Reply>) -> Oddity {
     let expected = Expected { text: "an answer", results: &[], used: &[15], retries: 1 };
-    Oddity { name, chat, messages, then: Some(Reply::text("an answer")), expected: Ok(expected) }
+    Oddity { name, chat, messages, then: Some(Reply::text("an answer")), spent: None, expected: Ok(expected) }
+}
+
+/// The same where the first answer begins.
+pub(super) fn begins_again(name: &'static str, chat: Option<Reply>, messages: Option<Reply>) -> Oddity {
+    Oddity { spent: Some(11), ..again(name, chat, messages) }
 }
 
 /// The same reply over both wires.
@@ -68,29 +82,29 @@ pub(super) async fn replay(options: Value, rows: impl Fn() -> Vec<Oddity>) {
 async fn replay_over(wire: Wire, options: &Value, rows: Vec<Oddity>) {
     let mut replies: HashMap<String, VecDeque<Reply>> = HashMap::new();
     let mut expectations = Vec::new();
-    for Oddity { name, chat, messages, then, expected } in rows {
-        let odd = match wire {
-            Wire::ChatCompletions => chat,
-            Wire::Messages => messages,
+    for Oddity { name, chat, messages, then, spent, expected } in rows {
+        let (odd, spent) = match wire {
+            Wire::ChatCompletions => (chat, None),
+            Wire::Messages => (messages, spent),
         };
         let Some(odd) = odd else { continue };
         let next = Reply::text(&format!("more of {name}"));
         replies.insert(format!("<{name}>"), [Some(odd), then, Some(next)].into_iter().flatten().collect());
-        expectations.push((name, expected));
+        expectations.push((name, spent, expected));
     }
     let (model, editor) = start_over(wire, options, replies).await;
     let mut sessions = Vec::new();
-    for (name, expected) in expectations {
+    for (name, spent, expected) in expectations {
         let session = editor.new_session().await;
         let prompt = editor.prompt(&session, &format!("<{name}>"));
-        sessions.push((name, expected, session, prompt));
+        sessions.push((name, spent, expected, session, prompt));
     }
     let mut ends = Vec::new();
-    for (name, _, _, prompt) in &sessions {
+    for (name, _, _, _, prompt) in &sessions {
         ends.push((name, editor.await_response(*prompt).await));
     }
     let updates = editor.take_notifications("session/update");
-    for ((name, expected, session, _), (_, end)) in sessions.iter().zip(ends) {
+    for ((name, spent, expected, session, _), (_, end)) in sessions.iter().zip(ends) {
         let context = format!("{wire:?}, {name}");
         match expected {
             Ok(expected) => {
@@ -101,7 +115,8 @@ async fn replay_over(wire: Wire, options: &Value, rows: Vec<Oddity>) {
                     assert!(result.contains(part), "{context}: {part:?} is not in {result:?}");
                 }
                 let told = told(&updates, session);
-                let expected = (expected.text.to_owned(), expected.used.to_vec(), expected.retries);
+                let expected =
+                    (expected.text.to_owned(), spent.iter().chain(expected.used).copied().collect(), expected.retries);
                 assert_eq!(told, expected, "{context}");
             }
             Err(part) => {
@@ -111,7 +126,7 @@ async fn replay_over(wire: Wire, options: &Value, rows: Vec<Oddity>) {
         }
     }
     // What is stored of it goes out once more.
-    for (name, _, session, _) in &sessions {
+    for (name, _, _, session, _) in &sessions {
         let stopped = say(&editor, session, &format!("<{name}> and more")).await;
         let told = told(&editor.take_notifications("session/update"), session).0;
         assert_eq!((stopped, told), ("end_turn".to_owned(), format!("more of {name}")), "{wire:?}, {name}");

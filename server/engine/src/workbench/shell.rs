@@ -1,0 +1,137 @@
+//! A shell that runs nothing: it plays what the test has put in.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use copydesk_workspace::disk::{Disk as _, MemoryDisk};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{lock, path};
+use crate::ports::{
+    BoxFuture, CapturedOutput, CommandEnd, OutputSink, SandboxSupport, Shell, ShellCommand, ShellError, ShellOutcome,
+};
+
+type Job = Box<dyn FnOnce(&MemoryDisk) -> ShellOutcome + Send>;
+
+/// The text for the command and the text that goes in; a failure by its code and words.
+type Format = Box<dyn Fn(&str, &str) -> Result<String, (i32, &'static str)> + Send>;
+
+/// Runs what the test puts in, in order; without that it prints the command.
+#[derive(Default)]
+pub(crate) struct BenchShell {
+    disk: Arc<MemoryDisk>,
+    jobs: Mutex<VecDeque<Job>>,
+    played: Mutex<VecDeque<mpsc::UnboundedReceiver<String>>>,
+    commands: Mutex<Vec<ShellCommand>>,
+    format: Mutex<Option<Format>>,
+    is_sandboxed: AtomicBool,
+}
+
+impl BenchShell {
+    pub(super) fn over(disk: Arc<MemoryDisk>) -> Self {
+        Self { disk, ..Self::default() }
+    }
+
+    /// From now on there is a sandbox.
+    pub(crate) fn enforce(&self) {
+        self.is_sandboxed.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn will(&self, job: impl FnOnce(&MemoryDisk) -> ShellOutcome + Send + 'static) {
+        lock(&self.jobs).push_back(Box::new(job));
+    }
+
+    /// Commands of formatters are not run, but this.
+    pub(crate) fn formats(&self, format: impl Fn(&str, &str) -> Result<String, (i32, &'static str)> + Send + 'static) {
+        *lock(&self.format) = Some(Box::new(format));
+    }
+
+    /// Where it is one: the first `<'` and the last `>'` stand before the names of the files.
+    fn formatted(&self, command: &str) -> Option<ShellOutcome> {
+        let format = lock(&self.format);
+        let format = format.as_ref()?;
+        let named = |rest: &str| rest.split('\'').next().map(path);
+        let input = named(command.split(" <'").nth(1)?)?;
+        let output = named(command.rsplit(" >'").next()?)?;
+        let input = String::from_utf8(self.disk.read(&input).ok()?).unwrap();
+        match format(command, &input) {
+            Ok(text) => {
+                self.disk.put(&output, text);
+                Some(printed(""))
+            }
+            Err((code, words)) => Some(ShellOutcome { end: CommandEnd::Exited(code), ..printed(words) }),
+        }
+    }
+
+    /// The next command gives what is sent here, and ends well when this is dropped.
+    pub(crate) fn plays(&self) -> mpsc::UnboundedSender<String> {
+        let (sender, pieces) = mpsc::unbounded_channel();
+        lock(&self.played).push_back(pieces);
+        sender
+    }
+
+    pub(crate) fn commands(&self) -> Vec<ShellCommand> {
+        lock(&self.commands).clone()
+    }
+}
+
+pub(crate) fn printed(text: &str) -> ShellOutcome {
+    let output = CapturedOutput { head: text.to_owned(), ..CapturedOutput::default() };
+    ShellOutcome { end: CommandEnd::Exited(0), output, survivors: 0, left_out: Vec::new() }
+}
+
+impl Shell for BenchShell {
+    fn run(
+        &self,
+        command: ShellCommand,
+        output: OutputSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>> {
+        Box::pin(async move {
+            let text = format!("{}\n", command.command);
+            let hangs = command.command.starts_with("hang");
+            let formatted = self.formatted(&command.command);
+            lock(&self.commands).push(command);
+            if let Some(formatted) = formatted {
+                return Ok(formatted);
+            }
+            let played = lock(&self.played).pop_front();
+            if let Some(mut pieces) = played {
+                return Ok(play(&mut pieces, &output, &cancel).await);
+            }
+            output.take(&text);
+            let job = lock(&self.jobs).pop_front();
+            if hangs {
+                cancel.cancelled().await;
+                return Ok(ShellOutcome { end: CommandEnd::Cancelled, ..printed("partly\n") });
+            }
+            Ok(job.map_or_else(|| printed(&text), |job| job(&self.disk)))
+        })
+    }
+
+    fn sandbox(&self) -> SandboxSupport {
+        if self.is_sandboxed.load(Ordering::Relaxed) {
+            return SandboxSupport::Enforced { by: "the test".to_owned(), gaps: Vec::new() };
+        }
+        SandboxSupport::Missing { reason: "commands of this test are not run".to_owned() }
+    }
+}
+
+async fn play(
+    pieces: &mut mpsc::UnboundedReceiver<String>,
+    output: &OutputSink,
+    cancel: &CancellationToken,
+) -> ShellOutcome {
+    loop {
+        tokio::select! {
+            biased;
+            piece = pieces.recv() => match piece {
+                Some(piece) => output.take(&piece),
+                None => return printed(""),
+            },
+            () = cancel.cancelled() => return ShellOutcome { end: CommandEnd::Cancelled, ..printed("") },
+        }
+    }
+}
