@@ -43,8 +43,8 @@ async fn r7_5_r6_3_a_job_goes_on_beside_turns_and_its_end_and_changes_are_told()
     assert_holds(shown["message"].as_str().unwrap(), "has ended: exit code 3.");
     assert_eq!(say(&editor, &session, "and now?").await, "end_turn");
     let request = model.requests().pop().unwrap();
-    assert_holds(&request.last_text(), "has ended: exit code 3.");
-    assert_holds(&request.last_text(), "[a.txt was changed meanwhile");
+    assert_holds(request.last_text(), "has ended: exit code 3.");
+    assert_holds(request.last_text(), "[a.txt was changed meanwhile");
     editor.close_input();
     editor.await_end().await;
     editor.finish().await;
