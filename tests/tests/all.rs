@@ -50,5 +50,7 @@ mod trust;
 mod turns;
 #[path = "all/upkeep.rs"]
 mod upkeep;
+#[path = "all/web.rs"]
+mod web;
 #[path = "all/wire.rs"]
 mod wire;
