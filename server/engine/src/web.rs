@@ -4,6 +4,7 @@ mod address;
 mod content;
 mod granted;
 mod inside;
+pub(crate) mod pattern;
 
 pub use address::{AddressError, WebAddress};
 pub use content::{Content, content};

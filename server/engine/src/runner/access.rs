@@ -21,7 +21,7 @@ use crate::web::{WebAddress, WebGrant};
 pub(super) const UNCONFINED: &str = "bash_unconfined";
 
 /// The permission of addresses, whichever tool fetches them.
-const WEBFETCH: &str = "webfetch";
+pub(super) const WEBFETCH: &str = "webfetch";
 
 /// One permission that a call needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,10 +71,7 @@ pub(super) enum Subject {
     Refused,
     /// A command that would run outside of the sandbox.
     Unconfined,
-    /// Of an address: its origin.
-    Fetch {
-        origin: String,
-    },
+    Fetch(WebAddress),
     /// With whatever pattern.
     Search,
     Session,
@@ -107,7 +104,7 @@ impl Need {
         let own = |cover| vec![grant(&self.permission, cover)];
         match &self.subject {
             Subject::Folder(folder) => own(Cover::Under(folder.clone())),
-            Subject::Fetch { origin } => own(Cover::Under(origin.clone())),
+            Subject::Fetch(address) => own(Cover::Under(address.origin())),
             Subject::Search => own(Cover::All),
             Subject::Command(simple) if simple.prefix.is_some() => {
                 simple.prefix.iter().map(|prefix| grant(&self.permission, Cover::Prefix(prefix.clone()))).collect()
@@ -253,15 +250,15 @@ fn outside_of_sandbox(text: String, needs: &[Need]) -> Need {
 }
 
 fn fetch(address: &WebAddress) -> Need {
-    let (value, decoded, origin) = (address.to_string(), address.decoded(), address.origin());
+    let (value, origin) = (address.to_string(), address.origin());
     let shown = escaped_line(&value);
     Need {
         permission: WEBFETCH.to_owned(),
-        aliases: if decoded == value { Vec::new() } else { vec![decoded] },
+        aliases: address.other_spellings(),
         values: vec![value],
         what: format!("fetch {shown}"),
         always: Some(format!("every address at {origin}")),
-        subject: Subject::Fetch { origin },
+        subject: Subject::Fetch(address.clone()),
         part: None,
     }
 }

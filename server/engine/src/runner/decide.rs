@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use super::RunnerDeps;
-use super::access::{Need, Subject, UNCONFINED};
+use super::access::{Need, Subject, UNCONFINED, WEBFETCH};
 use super::command::Line;
 use crate::permission::{self, Decision, Mode, Rule, Shape, Verdict};
+use crate::web::{WebAddress, pattern};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decided {
@@ -127,12 +128,19 @@ fn by_rules(deps: &RunnerDeps, need: &Need, granted: &Granted<'_>) -> Decision {
         }
         // Whoever allows every command says so in `reservation`.
         Subject::Together | Subject::Refused => Decision { verdict: Verdict::Allow, rule: None },
-        Subject::Folder(_) | Subject::Unconfined | Subject::Fetch { .. } | Subject::Search | Subject::Session => {
-            with_aliases(rules, &|_| true)
-        }
+        // What is said of every address was said of the address itself.
+        Subject::Fetch(address) => with_aliases(&of_address(rules, address), &|rule| rule.pattern != "*"),
+        Subject::Folder(_) | Subject::Unconfined | Subject::Search | Subject::Session => with_aliases(rules, &|_| true),
         Subject::Anywhere { .. } => permission::at_worst(&need.permission, rules),
         Subject::Unclear { guards } => unclear(deps, need, guards, granted),
     }
+}
+
+/// The rules as they are held against an address: in its spelling, those that allow some hosts against its host alone.
+fn of_address(rules: &[Rule], address: &WebAddress) -> Vec<Rule> {
+    let speaking = rules.iter().filter(|rule| permission::wildcard_match(WEBFETCH, &rule.permission));
+    let spelled = speaking.map(|rule| Rule { pattern: pattern::spelled(&rule.pattern), ..rule.clone() });
+    spelled.filter(|rule| rule.verdict != Verdict::Allow || pattern::is_of_host(&rule.pattern, address)).collect()
 }
 
 /// A rule that the thing meets under a further name: it denies, or asks where nothing was granted; it never allows.
@@ -142,11 +150,11 @@ fn by_aliases(need: &Need, rules: &[Rule], is_granted: bool) -> Option<Decision>
         .iter()
         .map(|alias| permission::decide(&need.permission, std::slice::from_ref(alias), rules, &[]))
         .filter(|decision| decision.rule.is_some());
-    let is_command = matches!(need.subject, Subject::Command(_));
+    let is_named_freely = matches!(need.subject, Subject::Command(_) | Subject::Fetch(_));
     decisions
         .filter(|decision| match decision.verdict {
             Verdict::Deny => true,
-            Verdict::Ask => decision.is_asked_by_guard() || is_command && !is_granted,
+            Verdict::Ask => decision.is_asked_by_guard() || is_named_freely && !is_granted,
             Verdict::Allow => false,
         })
         .max_by_key(|decision| decision.verdict)
@@ -246,7 +254,7 @@ fn reservation(deps: &RunnerDeps, need: &Need, decision: &Decision) -> Option<St
             let text = format!("that is asked unless a rule of yours for {UNCONFINED} allows it");
             return (!is_named || !is_allowed).then_some(text);
         }
-        Subject::Fetch { .. } => (false, "addresses are asked unless a rule of yours allows them"),
+        Subject::Fetch(_) => (false, "addresses are asked unless a rule of yours allows them"),
         Subject::Unclear { .. } => {
             (false, "what is not understood is asked unless a rule of yours allows every command")
         }

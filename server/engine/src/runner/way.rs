@@ -41,10 +41,10 @@ impl Way {
 
     /// Another address of a host that was allowed, unless another rule speaks of it.
     fn covers(&self, runner: &Runner, need: &Need) -> bool {
-        let Subject::Fetch { origin } = &need.subject else { return false };
+        let Subject::Fetch(address) = &need.subject else { return false };
         let rule = rule_of(&runner.deps, need);
         self.met.iter().any(|met| {
-            matches!(&met.subject, Subject::Fetch { origin: known } if is_same_host(known, origin))
+            matches!(&met.subject, Subject::Fetch(known) if is_same_host(&known.origin(), &address.origin()))
                 && rule_of(&runner.deps, met) == rule
         })
     }

@@ -217,3 +217,100 @@ async fn failures_say_what_happened() {
     assert!(agents(asked.len() - 2).starts_with("Mozilla/5.0 (compatible; copydesk/"));
     assert!(agents(asked.len() - 1).starts_with("copydesk/"));
 }
+
+/// How a call for this address ends before anything is sent: `allowed`, `asked` or `denied`.
+async fn judged(bench: &Bench, url: &str) -> &'static str {
+    let before = bench.http.asked().len();
+    let call = bench.call("webfetch", json!({ "url": url }));
+    tokio::pin!(call);
+    tokio::select! {
+        biased;
+        ask = bench.client.next_ask() => {
+            ask.select(OptionKind::RejectOnce, None);
+            call.await;
+            assert_eq!(bench.http.asked().len(), before, "{url}");
+            "asked"
+        }
+        outcome = &mut call => if bench.http.asked().len() > before {
+            "allowed"
+        } else {
+            assert!(outcome.result.text.contains("denied by rule"), "{url}: {}", outcome.result.text);
+            "denied"
+        }
+    }
+}
+
+/// A `*` for a part of the host is no word about what stands behind another host: there anybody can write anything.
+#[tokio::test]
+async fn r19_2_an_allowing_rule_for_hosts_is_met_by_the_host_alone() {
+    for pattern in ["https://*.corp.example/*", "*://*.corp.example/*", "*.corp.example/*", "*//docs.corp.example/*"] {
+        let bench = Bench::new().rule("webfetch", pattern, Verdict::Allow);
+        for evil in [
+            "https://evil.example/.corp.example/stolen",
+            "https://evil.example/docs.corp.example/",
+            "https://evil.example/?to=https://docs.corp.example/",
+            "https://evil.example/https://docs.corp.example/x",
+            "https://evil.example/https:/docs.corp.example//docs.corp.example/x",
+        ] {
+            assert_eq!(judged(&bench, evil).await, "asked", "{pattern} {evil}");
+        }
+        assert_eq!(judged(&bench, "https://docs.corp.example/x/y?z=/").await, "allowed", "{pattern}");
+    }
+    // What says nothing of a host is met by every one.
+    let bench = Bench::new().rule("webfetch", "*/docs/*", Verdict::Allow);
+    assert_eq!(judged(&bench, "https://any.example/a/docs/b").await, "allowed");
+    let bench = Bench::new().rule("webfetch", "https://*", Verdict::Allow);
+    assert_eq!(judged(&bench, "https://any.example/a").await, "allowed");
+    assert_eq!(judged(&bench, "http://any.example/a").await, "asked");
+}
+
+/// One host has many spellings, in rules as in addresses.
+#[tokio::test]
+async fn r19_2_a_denied_place_is_denied_in_every_spelling() {
+    let check = async |pattern: &str, urls: &[&str]| {
+        let bench = bench().rule("webfetch", pattern, Verdict::Deny);
+        for url in urls {
+            assert_eq!(judged(&bench, url).await, "denied", "{pattern} {url}");
+        }
+        assert_eq!(judged(&bench, "https://other.example/").await, "allowed", "{pattern}");
+    };
+    let spelled = ["https://x.example/", "https://x.example./a", "https://X.EXAMPLE/", "https://x.example:443/"];
+    for pattern in ["https://x.example/*", "https://X.Example/*", "https://x.example:443/*", "https://x.example./*"] {
+        check(pattern, &spelled).await;
+    }
+    let umlaut = ["https://b\u{fc}cher.example/", "https://xn--bcher-kva.example/a"];
+    check("https://b\u{fc}cher.example/*", &umlaut).await;
+    check("https://*.B\u{fc}cher.example/*", &["https://a.b\u{fc}cher.example/"]).await;
+    check("http://127.1/*", &["http://127.0.0.1/", "http://0x7f.1/x"]).await;
+    check(
+        "https://x.example/private/*",
+        &[
+            "https://x.example/%70rivate/a",
+            "https://x.example/public/..%2fprivate/a",
+            "https://x.example/public/%2e%2e/private/a",
+            "https://x.example//private/a",
+            "https://x.example/public//../../private/a",
+            "https://x.example\\private\\a",
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn r19_2_a_place_that_is_to_be_asked_is_asked_in_every_spelling() {
+    let bench = bench().rule("webfetch", "https://x.example/private/*", Verdict::Ask);
+    assert_eq!(judged(&bench, "https://x.example/public/a").await, "allowed");
+    for url in ["https://x.example/private/a", "https://x.example/%70rivate/a", "https://x.example./private/a"] {
+        assert_eq!(judged(&bench, url).await, "asked", "{url}");
+    }
+    // What is asked of every address but one is not asked of that one.
+    let but_one =
+        Bench::new().rule("webfetch", "*", Verdict::Ask).rule("webfetch", "https://x.example/a%20b", Verdict::Allow);
+    assert_eq!(judged(&but_one, "https://x.example/a%20b").await, "allowed");
+    // By a redirect too.
+    bench.http.answer("https://x.example/", 302, &[("location", "/%70rivate/a")], "");
+    let reject = async { bench.client.next_ask().await.select(OptionKind::RejectOnce, None) };
+    let (outcome, ()) = tokio::join!(bench.call("webfetch", json!({"url": "https://x.example/"})), reject);
+    assert_eq!(outcome.result.status, ToolStatus::Failed);
+    assert!(!bench.http.addresses().contains(&"https://x.example/%70rivate/a".to_owned()));
+}

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
-/// `http` or `https`, with a host, without a user's name or password, and without a fragment, which no server sees.
+/// `http` or `https`, with a host, without a user's name or password, without the dot that may end a host, and without a fragment, which no server sees.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct WebAddress(Url);
 
@@ -43,6 +43,9 @@ impl WebAddress {
             return Err(AddressError::Credentials);
         }
         url.set_fragment(None);
+        if let Some(host) = url.host_str().and_then(|host| host.strip_suffix('.')).map(str::to_owned) {
+            url.set_host(Some(&host)).map_err(|error| AddressError::Malformed(error.to_string()))?;
+        }
         Ok(Self(url))
     }
 
@@ -74,9 +77,32 @@ impl WebAddress {
         self.0.port_or_known_default().unwrap_or_default()
     }
 
-    /// As a reader would write it, for rules that deny: `%70rivate` is `private`.
-    pub fn decoded(&self) -> String {
-        percent_decode_str(self.0.as_str()).decode_utf8_lossy().into_owned()
+    /// What a server may take it for, for rules that deny or ask: `/%70rivate`, `/x/..%2fprivate` and `//private` are `/private`.
+    pub fn other_spellings(&self) -> Vec<String> {
+        let decoded = percent_decode_str(self.0.as_str()).decode_utf8_lossy().into_owned();
+        let resolved = Self::parse(&decoded).map(|address| address.to_string());
+        let mut spellings = vec![decoded];
+        spellings.extend(resolved);
+        let merged: Vec<String> = spellings.iter().chain([&self.to_string()]).map(|text| self.merged(text)).collect();
+        spellings.extend(merged);
+        spellings.sort();
+        spellings.dedup();
+        spellings.retain(|spelling| spelling != self.0.as_str());
+        spellings
+    }
+
+    /// With one slash for several in a row, up to the query.
+    fn merged(&self, text: &str) -> String {
+        let origin = self.origin();
+        let Some(rest) = text.strip_prefix(&origin) else { return text.to_owned() };
+        let (path, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
+        let mut merged = origin;
+        for c in path.chars() {
+            if !(c == '/' && merged.ends_with('/')) {
+                merged.push(c);
+            }
+        }
+        merged + query
     }
 
     /// With further parts of a query.
