@@ -1,6 +1,7 @@
-//! Pages as Markdown or as plain text. A page may be hostile: elements nested a million deep, or repairs that make each tag a thousand elements. So a tree is
-//! made only within bounds, on a thread of its own with a stack that is enough for them; beyond them the page's text is taken, which needs no tree.
+//! Pages as Markdown or as plain text. A page may be hostile: elements nested a million deep, repairs that make each tag a thousand elements, or tables
+//! that fill the memory once they are written out. So a tree is made only within bounds, on a thread of its own with a stack that is enough for them; beyond them the page's text is taken, which needs no tree.
 
+mod growth;
 mod text;
 
 use std::rc::Rc;
@@ -17,11 +18,14 @@ use html5ever::{ParseOpts, parse_document};
 use markup5ever_rcdom::{Node, NodeData, RcDom};
 use tokio::sync::oneshot;
 
+use growth::written_bytes;
 use text::text_of;
 
 /// Real pages stay far below.
 const MAX_DEPTH: usize = 400;
 const MAX_NODES: usize = 500_000;
+/// Bytes of Markdown, several times those of the largest page that is fetched: what grows beyond them was made to.
+const MAX_WRITTEN: usize = 32 << 20;
 /// For the tree; the rest is bounded by its size.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// For the whole.
@@ -61,6 +65,9 @@ async fn on_own_thread(page: Arc<str>) -> Option<String> {
 
 fn markdown(page: &str) -> Option<String> {
     let dom = tree(page)?;
+    if written_bytes(&dom.document) > MAX_WRITTEN {
+        return None;
+    }
     let options = Options {
         hr_style: HrStyle::Dashes,
         br_style: BrStyle::TwoSpaces,

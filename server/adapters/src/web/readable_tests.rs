@@ -76,3 +76,31 @@ async fn r19_2_hostile_pages_cost_neither_the_daemon_nor_much_time() {
     check(&deep, Readable::Markdown, "words that stay").await;
     assert!(markdown(&"<div>".repeat(300)).is_some(), "within bounds");
 }
+
+/// Markdown writes a quotation's mark before each line, and pads a table's cells to the widest: pages whose Markdown is a thousand times their size.
+#[tokio::test]
+async fn r19_2_r10_1_a_page_does_not_grow() {
+    let lines = "words\n".repeat(20_000);
+    let wide = format!("<table><tr><th>{}</th></tr>{}", "w".repeat(100_000), "<tr><td>words</td></tr>".repeat(1000));
+    let many = format!("<table><tr>{}</tr>{}", "<th>w".repeat(10_000), "<tr><td>words</td></tr>".repeat(1000));
+    let image = format!("<table><tr><th><img src='{}'></th></tr>{}", "w".repeat(100_000), "<tr><td>words".repeat(1000));
+    let pages = [
+        format!("{}<pre>{lines}</pre>", "<blockquote>".repeat(380)),
+        format!("{}<pre>{lines}</pre>", "<ul><li>".repeat(190)),
+        format!("{}<pre>{lines}</pre>", "<ol><li>".repeat(190)),
+        format!("{}{}", "<blockquote>".repeat(380), "words<br>".repeat(20_000)),
+        format!("{}{}", "<blockquote>".repeat(380), "<p>words".repeat(20_000)),
+        format!("<table><caption>{wide}"),
+        wide,
+        many,
+        image,
+    ];
+    for page in pages {
+        let written = readable(page.clone(), Readable::Markdown).await;
+        assert!(written.len() < 40 << 20, "{} bytes of {}: {}", written.len(), page.len(), &page[..40]);
+        assert!(written.contains("words"), "{}", &page[..40]);
+    }
+    let usual =
+        format!("<table><tr><th>Name</th><th>Text</th></tr>{}", "<tr><td>a</td><td>some words</td></tr>".repeat(2000));
+    assert!(markdown(&usual).is_some_and(|text| text.contains("| a    | some words |")), "a long table stays one");
+}
