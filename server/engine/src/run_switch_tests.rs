@@ -192,6 +192,38 @@ async fn the_calls_in_a_batch_count_against_the_limit_of_calls() {
     assert!(results(&world, &session).iter().all(|result| result.status == ToolStatus::Failed));
 }
 
+/// Whatever forms of arguments the tool takes: what it says was made is made, and nothing else (C79).
+#[tokio::test(start_paused = true)]
+async fn c79_a_batch_makes_the_calls_that_it_says_it_made() {
+    let (world, session, mut player) = open(batching()).await;
+    let end = prompt(&session, "go");
+    let made = batch(&[("echo", "one"), ("echo", "two")]);
+    let inner = r#"[{"tool": "echo", "parameters": {"text": "one"}}]"#;
+    let forms = [
+        Value::String(made.clone()).to_string(),
+        made.replacen('{', r#"{"note": null, "#, 1),
+        format!(r#"{{"tool_calls": [], "tool_calls": {inner}}}"#),
+        format!(r#"{{"tool_calls": {inner}, "tool_calls": []}}"#),
+        format!(r#"{{"tool_calls": {}}}"#, Value::String(inner.to_owned())),
+        r#"{"tool_calls": [{"tool": "echo", "parameters": {"text": "one"}}, {"tool": "echo"}]}"#.to_owned(),
+    ];
+    for form in &forms {
+        let reply = player.next_request().await;
+        let before = results(&world, &session).len();
+        reply.call("a", "batch", form);
+        reply.finish(Finish::ToolCalls);
+        let reply = player.next_request().await;
+        let results = results(&world, &session).split_off(before);
+        let told = results.iter().find(|result| result.title.ends_with("at once")).unwrap();
+        let count = told.text.split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
+        assert_eq!(results.len() - 1, count, "{form}: {}", told.text);
+        reply.call("b", "echo", &json!({ "text": form }).to_string());
+        reply.finish(Finish::ToolCalls);
+    }
+    player.next_request().await.finish(Finish::Stop);
+    assert_eq!(end.await, TurnEnd::Done);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_batch_that_is_not_offered_makes_no_calls() {
     let (world, session, mut player) = open(config()).await;

@@ -2,7 +2,7 @@
 //! tool does, stores nothing, and announces nothing: the run loop tells the client of a call before it comes here.
 
 mod access;
-mod arguments;
+pub(crate) mod arguments;
 mod ask;
 mod command;
 mod commit;

@@ -4,12 +4,12 @@ use serde_json::{Map, Value};
 
 /// What is wrong with arguments that are no object, and how they are kept.
 #[derive(Debug, PartialEq)]
-pub(super) struct NotAnObject {
-    pub(super) input: Value,
-    pub(super) text: String,
+pub(crate) struct NotAnObject {
+    pub(crate) input: Value,
+    pub(crate) text: String,
 }
 
-pub(super) fn parse(raw: &str) -> Result<Value, NotAnObject> {
+pub(crate) fn parse(raw: &str) -> Result<Value, NotAnObject> {
     let empty = || Ok(Value::Object(Map::new()));
     if raw.trim().is_empty() {
         return empty();

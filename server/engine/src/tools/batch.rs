@@ -7,7 +7,10 @@ use serde_json::{Map, Value};
 
 use super::described;
 use crate::ports::Preview;
-use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
+use crate::runner::arguments;
+use crate::tool::{
+    Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput, erase,
+};
 
 pub(crate) const BATCH: &str = "batch";
 
@@ -32,10 +35,12 @@ pub(crate) struct Inner {
     pub(crate) parameters: Map<String, Value>,
 }
 
-/// Those that are made; none where the arguments are no batch. No batch is in it.
+/// Those that are made; none where the arguments are no batch. No batch is in it. The arguments are taken as the call of the batch takes them, which says
+/// what was made.
 pub(crate) fn inner_calls(arguments: &str) -> Vec<Inner> {
-    let Ok(Input { tool_calls }) = serde_json::from_str(arguments) else { return Vec::new() };
-    tool_calls.into_iter().take(MOST).filter(|inner| !is_batch(inner)).collect()
+    let decoded = arguments::parse(arguments).ok().and_then(|input| erase(Batch).decode(input).ok());
+    let Some(Ok(input)) = decoded.map(|input| input.downcast::<Input>()) else { return Vec::new() };
+    input.tool_calls.into_iter().take(MOST).filter(|inner| !is_batch(inner)).collect()
 }
 
 fn is_batch(inner: &Inner) -> bool {
