@@ -119,6 +119,9 @@ impl Skills {
     /// The part of the system prompt. Descriptions may be anybody's: they keep to their lines and tags.
     pub fn told(&self, rules: &[Rule]) -> Option<String> {
         let told = self.allowed(rules).filter_map(|skill| Some((skill, skill.description.as_deref()?)));
+        // Where there is no place for all, a project's give way to the user's own.
+        let mut told: Vec<_> = told.collect();
+        told.sort_by_key(|(skill, _)| skill.within.is_some());
         let mut text = String::from(
             "Skills are instructions for certain kinds of task. Before you begin a task that the description of one names, load it with the tool `skill`.\n<available_skills>\n",
         );

@@ -189,6 +189,20 @@ async fn the_system_prompt_lists_what_the_agent_may_load() {
     assert_eq!(Skills::default().told(&[]), None);
 }
 
+/// A repository with hundreds of them takes no place from the user's own.
+#[tokio::test]
+async fn the_skills_of_a_repository_do_not_crowd_out_the_users() {
+    let long = "x".repeat(1000);
+    let text = |name: &str| format!("---\nname: {name}\ndescription: {long}\n---\n");
+    let mut files: Vec<(String, String)> =
+        (0..100).map(|n| (format!("/home/user/project/.claude/skills/{n}/SKILL.md"), text(&format!("a{n}")))).collect();
+    files.push(("/home/user/.claude/skills/mine/SKILL.md".to_owned(), text("mine")));
+    let files: Vec<(&str, &str)> = files.iter().map(|(file, text)| (file.as_str(), text.as_str())).collect();
+    let told = Project::new(&files, []).await.found().await.told(&[]).unwrap();
+    assert!(told.contains("<name>mine</name>"), "the user's own is told");
+    assert!(told.contains("more have no place here"));
+}
+
 /// A session with these files, whose skills are found.
 async fn bench(files: &[(&str, &str)]) -> Bench {
     let mut bench = Bench::new();
