@@ -1,6 +1,6 @@
 //! The engine's `Client` at a terminal: events are written as they come, asks are answered by lines that are typed. One ask at a time has the terminal.
 
-use std::io::BufRead as _;
+use std::io::BufRead;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use copydesk_engine::event::SessionEvent;
@@ -21,7 +21,7 @@ use super::screen::{Passing, Screen};
 use super::transcript::{Piece, Transcript, stopped};
 use crate::acp_types;
 
-/// Lines that were typed and not read yet; who types more waits.
+/// Lines that were typed and not read yet. More are dropped: what is typed where nothing is asked is no answer.
 const TYPED: usize = 16;
 
 pub(super) struct TerminalClient {
@@ -68,14 +68,7 @@ impl TerminalClient {
     pub(super) fn ask_at_terminal(&self) {
         let (lines, typed) = mpsc::channel(TYPED);
         // A read cannot be given up: the thread ends with the input, or with the process.
-        std::thread::spawn(move || {
-            for line in std::io::stdin().lock().lines() {
-                let Ok(line) = line else { return };
-                if lines.blocking_send(line).is_err() {
-                    return;
-                }
-            }
-        });
+        std::thread::spawn(move || read_lines(std::io::stdin().lock(), &lines));
         // Set once, by the one who makes the client.
         let _ = self.typed.set(tokio::sync::Mutex::new(typed));
     }
@@ -270,5 +263,37 @@ impl Client for TerminalClient {
             }
             InquiryOutcome::Answered(answers)
         })
+    }
+}
+
+/// Never waits for a reader: a line that waited here would come behind a question that it was typed before.
+fn read_lines(input: impl BufRead, lines: &mpsc::Sender<String>) {
+    for line in input.lines() {
+        let Ok(line) = line else { return };
+        if let Err(mpsc::error::TrySendError::Closed(_)) = lines.try_send(line) {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// However much was typed before a question: none of it is taken as the answer once the question has emptied the queue.
+    #[test]
+    fn r8_4_what_was_typed_before_a_question_does_not_wait_behind_it() {
+        let (lines, mut typed) = mpsc::channel(TYPED);
+        let (ended, end) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            read_lines("a\n".repeat(10 * TYPED).as_bytes(), &lines);
+            ended.send(lines).unwrap();
+        });
+        let _lines = end.recv_timeout(Duration::from_secs(10)).unwrap();
+        while typed.try_recv().is_ok() {}
+        assert!(typed.try_recv().is_err());
     }
 }
