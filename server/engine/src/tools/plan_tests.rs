@@ -2,7 +2,7 @@ use serde_json::json;
 
 use crate::inquiry::InquiryOutcome;
 use crate::message::{ToolStatus, TurnEnd};
-use crate::workbench::Bench;
+use crate::workbench::{Bench, path};
 
 #[tokio::test]
 async fn a_yes_switches_the_agent_and_names_the_plan() {
@@ -43,4 +43,28 @@ async fn each_agent_has_the_way_out_of_its_own_mode() {
     assert!(text.starts_with("plan_exit is not offered now"), "{text}");
     let text = Bench::new().agent("plan").failed("plan_enter", json!({})).await;
     assert!(text.starts_with("plan_enter is not offered now"), "{text}");
+}
+
+/// The folder of plans is the repository's: links and roundabout names lead nowhere else.
+#[tokio::test]
+async fn the_place_of_plans_is_no_way_to_other_files() {
+    let bench = Bench::new().agent("plan").rule("edit", "*", crate::permission::Verdict::Allow);
+    bench.put("/w/src/a.md", "a\n").put("/w/src/main.rs", "fn main() {}\n").put("/w/.opencode/plans/own.md", "p\n");
+    bench.disk.put_link(&path("/w/.opencode/plans/linked"), "/w/src");
+    bench.disk.put_link(&path("/w/.opencode/plans/main.md"), "../../src/main.rs");
+    bench.disk.put_link(&path("/w/.copydesk/plans"), "../src");
+    for file in [
+        ".opencode/plans/linked/a.md",
+        ".opencode/plans/linked/new.md",
+        ".opencode/plans/main.md",
+        ".opencode/plans/../../src/a.md",
+        ".copydesk/plans/a.md",
+        ".copydesk/plans/new.md",
+        "src/.opencode/plans/x.md",
+        ".opencode/plans/x.rs",
+    ] {
+        let text = bench.failed("write", json!({"filePath": file, "content": "evil\n"})).await;
+        assert!(text.contains("denied by"), "{file}: {text}");
+    }
+    assert_eq!((bench.text("/w/src/a.md"), bench.text("/w/src/main.rs")), ("a\n".into(), "fn main() {}\n".into()));
 }
