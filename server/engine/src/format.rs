@@ -4,22 +4,23 @@
 mod command;
 mod conditions;
 mod known;
+mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use copydesk_workspace::disk::Expected;
-use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::encoding;
 use copydesk_workspace::path::AbsPath;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::ports::{CommandEnd, Confinement, Files, Ids, OutputSink, Shell, ShellCommand, ShellOutcome};
+use crate::ports::{CommandEnd, Confinement, Files, Ids, Shell, ShellCommand, ShellOutcome};
 use crate::tool::Facts;
 
 use conditions::Above;
 use known::{KNOWN, Known, Safety};
+use trial::Trial;
 
 pub(crate) use known::REPOSITORY_PROGRAMS;
 
@@ -223,9 +224,7 @@ impl Formatting {
         }
         let id = self.ids.next("format");
         let (input, output) = (self.facts.spill.join(&id), self.facts.temp.join(format!("{id}.out")));
-        let bytes = text.as_bytes().to_vec();
-        let kept = self.files.write(input.clone(), bytes.clone(), Expected::Absent).await;
-        kept.map_err(|error| error.to_string())?;
+        let given = text;
         let copy = command::takes_file(&formatter.words).then(|| formatter.folder_of_copy(path, &id));
         let text = command::text(formatter, path, &input, &output, copy.as_ref());
         let mut confinement = self.confinement.clone();
@@ -241,16 +240,19 @@ impl Formatting {
             passed_vars: self.config.sandbox.environment.clone(),
             confinement,
         };
-        let outcome = self.shell.run(command, OutputSink::nowhere(), self.cancel.clone()).await;
-        let made = self.taken(&output).await;
-        self.forget(&input, &bytes).await;
-        let outcome = outcome.map_err(|error| error.to_string())?;
+        let trial = Trial {
+            files: Arc::clone(&self.files),
+            shell: Arc::clone(&self.shell),
+            input,
+            output,
+            copy,
+            given: given.as_bytes().to_vec(),
+            command,
+        };
+        let (outcome, made) = trial.run(self.cancel.child_token()).await?;
         match outcome.end {
             CommandEnd::Exited(code) if code == 0 || formatter.also_fine.contains(&code) => match made {
-                Some(made) if made.is_empty() && !bytes.is_empty() => Err("it answered with an empty text".to_owned()),
-                Some(made) => {
-                    String::from_utf8(made).map(Some).map_err(|_| "its answer is no text in UTF-8".to_owned())
-                }
+                Some(made) => taken(made, given).map(Some),
                 None => Err("it gave no answer".to_owned()),
             },
             CommandEnd::Exited(NOT_THERE) if !formatter.is_named => {
@@ -261,19 +263,6 @@ impl Formatting {
             CommandEnd::Signalled(signal) => Err(format!("it was ended by signal {signal}")),
             CommandEnd::TimedOut => Err(format!("it took longer than {} s", LIMIT.as_secs())),
             CommandEnd::Cancelled => Ok(None),
-        }
-    }
-
-    /// What was written there, which is gone afterwards.
-    async fn taken(&self, output: &AbsPath) -> Option<Vec<u8>> {
-        let made = self.files.read(output.clone()).await.ok()?;
-        self.forget(output, &made).await;
-        Some(made)
-    }
-
-    async fn forget(&self, path: &AbsPath, bytes: &[u8]) {
-        if let Err(error) = self.files.remove(path.clone(), ContentHash::of(bytes)).await {
-            tracing::debug!(%error, "a file of a formatter stays");
         }
     }
 
@@ -297,6 +286,19 @@ impl Ready<'_> {
     fn folder_of_copy(&self, path: &AbsPath, id: &str) -> AbsPath {
         path.parent().unwrap_or_else(|| self.folder.clone()).join(format!(".copydesk-{id}"))
     }
+}
+
+/// The answer, where it can be the file's text: a mark at its start is for the file to have (R1.2).
+fn taken(made: Vec<u8>, given: &str) -> Result<String, String> {
+    let text = String::from_utf8(made).map_err(|_| "its answer is no text in UTF-8".to_owned())?;
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+    if text.trim().is_empty() && !given.trim().is_empty() {
+        return Err("it answered with an empty text".to_owned());
+    }
+    if !encoding::stays_text(&text) {
+        return Err("its answer is no text, but holds NUL or many control characters".to_owned());
+    }
+    Ok(text)
 }
 
 fn has_extension<'a>(path: &AbsPath, mut extensions: impl Iterator<Item = &'a str>) -> bool {

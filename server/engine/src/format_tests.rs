@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::event::SessionEvent;
-use crate::permission::{Guard, Guards};
+use crate::message::ToolStatus;
+use crate::permission::{Guard, Guards, Verdict};
 use crate::ports::{Confinement, OptionKind, Preview};
-use crate::workbench::{Act, Bench, path};
+use crate::workbench::{Act, Bench, Stuck, path};
 
 const EDIT: &str = "edit";
 
@@ -296,4 +297,95 @@ async fn an_edit_that_the_editor_refuses_is_formatted_for_the_new_text() {
     bench.editor.will(Act::Refuse);
     bench.done(EDIT, edit("a.go", "x", "a=1")).await;
     assert_eq!(bench.buffer("/w/a.go"), "a = 1\ny\n");
+}
+
+/// What comes back is no reason to lose the edit, nor the file.
+#[tokio::test]
+async fn a_formatter_that_answers_no_text_of_the_file_changes_nothing_and_the_edit_stands() {
+    for (answer, says) in [
+        ("a\0b\n", "its answer is no text"),
+        ("\u{1}\u{2}\u{3}\u{4}\u{5}\n", "its answer is no text"),
+        ("\n", "it answered with an empty text"),
+        (" \t\r\n", "it answered with an empty text"),
+    ] {
+        let bench = bench(all());
+        bench.shell.formats(move |_, _| Ok(answer.to_owned()));
+        bench.put("/w/a.go", "x\n");
+        let text = bench.done(EDIT, edit("a.go", "x", "a=1")).await;
+        assert!(text.contains("The formatter gofmt failed and changed nothing") && text.contains(says), "{text}");
+        assert_eq!(bench.text("/w/a.go"), "a=1\n", "{answer:?}");
+        bench.done("write", json!({ "filePath": "new.go", "content": "b=1\n" })).await;
+        assert_eq!(bench.text("/w/new.go"), "b=1\n", "{answer:?}");
+    }
+    // An empty one may stay empty.
+    let bench = bench(all());
+    bench.shell.formats(|_, _| Ok("\n".to_owned()));
+    bench.put("/w/a.go", "x\n");
+    bench.done(EDIT, edit("a.go", "x", "")).await;
+    assert_eq!(bench.text("/w/a.go"), "\n");
+}
+
+#[tokio::test]
+async fn r1_2_a_mark_that_a_formatter_puts_in_front_is_not_taken() {
+    let bench = bench(all());
+    bench.shell.formats(|command, text| spaced(command, text).map(|text| format!("\u{feff}{text}")));
+    bench.put("/w/a.go", "x\n").put("/w/b.go", "\u{feff}x\n");
+    bench.done(EDIT, edit("a.go", "x", "a=1")).await;
+    bench.done(EDIT, edit("b.go", "x", "a=1")).await;
+    bench.done("write", json!({ "filePath": "c.go", "content": "a=1\n" })).await;
+    assert_eq!((bench.text("/w/a.go").as_str(), bench.text("/w/c.go").as_str()), ("a = 1\n", "a = 1\n"));
+    assert_eq!(bench.text("/w/b.go"), "\u{feff}a = 1\n");
+}
+
+#[tokio::test]
+async fn r8_5_what_a_formatter_changed_is_not_shown_of_a_file_that_the_model_may_not_read() {
+    for verdict in [Verdict::Ask, Verdict::Deny] {
+        let bench = bench(all()).rule("read", "*secret*", verdict);
+        bench.put("/w/secret.go", "token=123\nx\n");
+        let outcome = bench.call(EDIT, edit("secret.go", "x", "y")).await;
+        if outcome.result.status == ToolStatus::Completed {
+            assert_eq!(bench.text("/w/secret.go"), "token = 123\ny\n");
+            assert!(outcome.result.text.contains("gofmt formatted it"), "{}", outcome.result.text);
+        }
+        assert!(!outcome.result.text.contains("123"), "{}", outcome.result.text);
+    }
+}
+
+/// However the call ends: in the folder of the file nothing of it stays.
+#[tokio::test]
+async fn a_formatter_that_is_cut_short_leaves_nothing_behind() {
+    let own = || FormatterSettings {
+        command: Some(["own", "$FILE"].map(str::to_owned).to_vec()),
+        extensions: Some(vec!["own".to_owned()]),
+        ..FormatterSettings::default()
+    };
+    // Killed, so that its own tidying up did not come to pass; or left by a turn that was cancelled.
+    for stuck in [Stuck::Killed, Stuck::UntilCancelled] {
+        let bench = bench(named([("own", own())]));
+        bench.shell.sticks(stuck);
+        bench.put("/w/a.own", "x\n");
+        let names = |folder: &str| {
+            let entries = bench.disk.list(&path(folder)).unwrap_or_default();
+            entries.into_iter().map(|entry| entry.name).collect::<Vec<_>>()
+        };
+        let (outcome, ()) = tokio::join!(bench.call(EDIT, edit("a.own", "x", "y")), async {
+            if stuck == Stuck::UntilCancelled {
+                settled(|| names("/w").len() == 2).await;
+                bench.cancel.cancel();
+            }
+        });
+        let expected = if stuck == Stuck::Killed { ToolStatus::Completed } else { ToolStatus::Cancelled };
+        assert_eq!(outcome.result.status, expected, "{}", outcome.result.text);
+        settled(|| (names("/w"), names("/data/tool-output")) == (vec!["a.own".to_owned()], Vec::new())).await;
+    }
+}
+
+/// Waits for it, for two seconds at most.
+async fn settled(is_so: impl Fn() -> bool) {
+    let wait = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(2), wait).await.unwrap();
 }

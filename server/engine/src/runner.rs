@@ -256,12 +256,11 @@ impl Runner {
             }
         };
         let (decoded, mut resolved) = judged?;
-        let may_quote = |of: &Resolved| of.quoting.iter().all(|need| decide(&self.deps, need) == Decided::Allowed);
         let mut ctx = self.context(&mut resolved, &view.call, Progress(sender.clone()));
         if tool.reaches() {
             self.until_stopped(running.ticket.turn()).await?;
             let more = self.until_stopped(tool.reach(&*decoded, &ctx)).await?;
-            let more = more.map_err(|error| Stopped::of(error, may_quote(&resolved)))?;
+            let more = more.map_err(|error| Stopped::of(error, ctx.may_quote))?;
             if !more.is_empty() {
                 let access = [tool.access(&*decoded, &self.deps.facts)?, more].concat();
                 let all = access::resolve(&self.deps, access).await;
@@ -270,7 +269,6 @@ impl Runner {
                 ctx = self.context(&mut resolved, &view.call, Progress(sender.clone()));
             }
         }
-        let may_quote = may_quote(&resolved);
 
         let mut consent: Option<Preview> = None;
         let mut way = Way::default();
@@ -281,7 +279,7 @@ impl Runner {
             if prepared.is_err() {
                 self.may_go_on(counted, again.take(), view).await?;
             }
-            let Prepared { value, preview } = prepared.map_err(|error| Stopped::of(error, may_quote))?;
+            let Prepared { value, preview } = prepared.map_err(|error| Stopped::of(error, ctx.may_quote))?;
             let preview = preview::shown(&preview, &resolved.paths);
             let was_asked = self.consent(view, &resolved.needs, again.as_ref(), &preview, &mut consent).await;
             if let (Some(counted), Some(_)) = (counted, &again) {
@@ -309,7 +307,7 @@ impl Runner {
             }
             let allowed = Allowed { value, preview };
             let allowed_by = grounds(&self.deps, &resolved.needs);
-            match self.commit(&mut running, allowed, &ctx, may_quote).await? {
+            match self.commit(&mut running, allowed, &ctx).await? {
                 commit::Committed::Done(done) => {
                     return Ok(commit::Done { allowed_by, ..done });
                 }

@@ -169,6 +169,8 @@ pub enum Access {
 pub struct ToolContext {
     pub facts: Arc<Facts>,
     pub view: View,
+    /// Whether the model may be shown the texts of the files of this call unasked, by which rules are judged that are about reading (R8.5).
+    pub may_quote: bool,
     /// Of the roots of `Access::Search`; without one it finds nothing.
     pub search: GrantedSearch,
     pub shell: Arc<dyn Shell>,

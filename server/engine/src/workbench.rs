@@ -40,7 +40,7 @@ use crate::tool::{Agents, AnyTool, Facts, Todos, ToolError};
 use crate::view::{KnownFiles, View};
 
 pub(crate) use editor::{Act, BenchEditor, Taking, Typing};
-pub(crate) use shell::{BenchShell, printed};
+pub(crate) use shell::{BenchShell, Stuck, printed};
 
 pub(crate) fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()
@@ -53,7 +53,11 @@ pub(crate) struct BenchDiagnostics {
     asked: Mutex<Vec<(DiagnosticsTarget, Duration)>>,
     answers: Mutex<VecDeque<Result<LanguageAnswer, LanguageError>>>,
     questions: Mutex<Vec<LanguageQuestion>>,
+    /// What happens during the question of that index.
+    meanwhile: Mutex<Option<(usize, Meanwhile)>>,
 }
+
+type Meanwhile = Box<dyn FnOnce() + Send>;
 
 impl BenchDiagnostics {
     pub(crate) fn will(&self, after: Duration, report: DiagnosticsReport) {
@@ -71,6 +75,10 @@ impl BenchDiagnostics {
 
     pub(crate) fn questions(&self) -> Vec<LanguageQuestion> {
         lock(&self.questions).clone()
+    }
+
+    pub(crate) fn during(&self, question: usize, happens: impl FnOnce() + Send + 'static) {
+        *lock(&self.meanwhile) = Some((question, Box::new(happens)));
     }
 }
 
@@ -90,7 +98,11 @@ impl Diagnostics for BenchDiagnostics {
         question: LanguageQuestion,
         _wait: Duration,
     ) -> BoxFuture<'_, Result<LanguageAnswer, LanguageError>> {
+        let index = lock(&self.questions).len();
         lock(&self.questions).push(question);
+        if let Some((_, happens)) = lock(&self.meanwhile).take_if(|(during, _)| *during == index) {
+            happens();
+        }
         let next = lock(&self.answers).pop_front();
         Box::pin(async move { next.unwrap_or(Err(LanguageError::Unavailable)) })
     }

@@ -47,6 +47,11 @@ pub(super) fn text(
     lines.join("\n")
 }
 
+/// Removes the folder of a copy, where the command could not.
+pub(super) fn removal(copy: &AbsPath) -> String {
+    format!("rm -rf -- {}", word(&copy.to_string()))
+}
+
 /// One word of bash, whatever it holds.
 fn word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))

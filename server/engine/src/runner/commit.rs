@@ -50,7 +50,6 @@ impl Runner {
         running: &mut Running<'_>,
         allowed: Allowed,
         ctx: &ToolContext,
-        may_quote: bool,
     ) -> Result<Committed, Stopped> {
         let view = ToolCallView {
             state: ToolCallState::Running,
@@ -72,7 +71,7 @@ impl Runner {
             Err(CommitError::BaseMoved(reason)) => Ok(Committed::Moved(reason)),
             Err(CommitError::Tool(ToolError::Rejected(text))) => Err(self.rejected(&text)),
             Err(CommitError::Leads(access)) => Ok(Committed::Leads(access)),
-            Err(CommitError::Tool(error)) => Err(Stopped::of(error, may_quote)),
+            Err(CommitError::Tool(error)) => Err(Stopped::of(error, ctx.may_quote)),
         }
     }
 

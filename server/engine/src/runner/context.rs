@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::access::Resolved;
 use super::command::Reach;
+use super::decide::{Decided, decide};
 use super::{Runner, RunnerDeps};
 use crate::agent::PLAN;
 use crate::confinement::{NetworkRight, Rights, WorkspaceRight, confine};
@@ -30,6 +31,7 @@ impl Runner {
         ToolContext {
             facts: Arc::clone(&self.deps.facts),
             view: view.narrowed(scope),
+            may_quote: self.may_quote(resolved),
             search: GrantedSearch {
                 port: Arc::clone(&ports.search),
                 overlay: Arc::clone(&connection.overlay),
@@ -75,6 +77,10 @@ impl Runner {
             confinement: self.confinement(&resolved.reach),
             largest_image: self.deps.config.max_image_base64_bytes,
         }
+    }
+
+    pub(super) fn may_quote(&self, resolved: &Resolved) -> bool {
+        resolved.quoting.iter().all(|need| decide(&self.deps, need) == Decided::Allowed)
     }
 
     fn formatting(&self) -> Formatting {

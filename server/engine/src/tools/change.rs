@@ -105,7 +105,6 @@ impl Change {
         if *text == given {
             return Ok(Self { notes, ..self });
         }
-        check_text(&path, &text)?;
         let by = by.join(" and ");
         let after = Rope::from(text.as_ref());
         let edit = match self.edit {
@@ -129,13 +128,15 @@ impl Change {
             delete @ FileEdit::Delete { .. } => delete,
         };
         let difference = diff::unified(&path.name(), &Rope::from(given), &after, 0);
-        let is_short = difference.len() <= MOST_DIFFERENCE;
-        notes.push(if is_short {
+        let is_shown = difference.len() <= MOST_DIFFERENCE && ctx.may_quote;
+        notes.push(if is_shown {
             format!("{by} formatted it, so that it differs from what you gave:\n{}", difference.trim_end())
+        } else if !ctx.may_quote {
+            format!("{by} formatted it, so that it differs from what you gave. {WITHHELD}")
         } else {
             format!("{by} formatted it, and changed much of what you gave: read the file before the next edit of it.")
         });
-        Ok(Self { edit, after: Some(after), notes, known: self.known && is_short, before: self.before })
+        Ok(Self { edit, after: Some(after), notes, known: self.known && is_shown, before: self.before })
     }
 
     pub(super) fn prepared(self) -> Prepared<Self> {
@@ -192,7 +193,7 @@ impl Change {
         let known_problems = known_problems(&self, ctx).await;
         let applied = ctx.view.apply(vec![self.edit.clone()], &ctx.label, &ctx.cancel).await?;
         let Some(applied) = applied.into_iter().next() else {
-            let shown = path::shown(self.path(), &ctx.facts);
+            let shown = path::named(self.path(), &ctx.facts);
             return Err(ToolError::Tell(format!("{shown} was not changed")).into());
         };
         let mut said = vec![headline(&self, &ctx.facts)];
@@ -232,7 +233,7 @@ pub(super) async fn commit_all(
     for (change, known) in changes.iter().zip(known) {
         let found = applied.iter().find(|applied| applied.path == *change.target());
         let applied = found.ok_or_else(|| {
-            let shown = path::shown(change.path(), &ctx.facts);
+            let shown = path::named(change.path(), &ctx.facts);
             ToolError::Tell(format!("it is not known what became of {shown}: read it before the next step"))
         })?;
         done.push((change, applied, known));
@@ -246,7 +247,7 @@ pub(super) async fn commit_all(
         output.text.push_str(&format!("\n{}", listed(change, &ctx.facts)));
         let remarks: Vec<String> = remarks(change, applied).into_iter().chain(problems).collect();
         if !remarks.is_empty() {
-            more.push(format!("\n{}:\n{}", path::shown(change.target(), &ctx.facts), remarks.join("\n")));
+            more.push(format!("\n{}:\n{}", path::named(change.target(), &ctx.facts), remarks.join("\n")));
         }
         output.diffs.extend(change.diffs());
         output.seen.extend(change.seen(applied));
@@ -260,11 +261,11 @@ pub(super) async fn commit_all(
 
 fn listed(change: &Change, facts: &Facts) -> String {
     let from = match &change.edit {
-        FileEdit::Move { base, .. } => format!(" (from {})", path::shown(&base.path, facts)),
+        FileEdit::Move { base, .. } => format!(" (from {})", path::named(&base.path, facts)),
         FileEdit::Modify { .. } | FileEdit::Create { .. } | FileEdit::Delete { .. } => String::new(),
     };
     let (letter, counts) = (change.kind().0, change.counts());
-    let shown = path::shown(change.target(), facts);
+    let shown = path::named(change.target(), facts);
     format!("{letter} {shown}{from}: {} added, {} removed", counted(counts.added, "line"), counts.removed)
 }
 
@@ -331,7 +332,7 @@ async fn found(known: DiagnosticsReport, change: &Change, applied: &Applied, ctx
 fn headline(change: &Change, facts: &Facts) -> String {
     let verb = if change.before.is_some() { "Changed" } else { "Created" };
     let counts = change.counts();
-    let shown = path::shown(change.target(), facts);
+    let shown = path::named(change.target(), facts);
     format!("{verb} {shown}: {} added, {} removed.", counted(counts.added, "line"), counts.removed)
 }
 

@@ -69,6 +69,15 @@ pub(super) fn shown(path: &AbsPath, facts: &Facts) -> String {
     path_pattern(path, &facts.worktree)
 }
 
+/// As the model can give it back, wherever the session is: relative to its folder, where that leads there (R20.1).
+pub(super) fn named(path: &AbsPath, facts: &Facts) -> String {
+    let relative = path_pattern(path, &facts.folder);
+    match resolve(&relative, facts) {
+        Ok(found) if found == *path => relative,
+        Ok(_) | Err(_) => path.to_string(),
+    }
+}
+
 /// The error of a missing file, with what it may have been meant for.
 pub(super) async fn missing(path: &AbsPath, view: &View) -> ToolError {
     let wanted = path.name().to_lowercase();

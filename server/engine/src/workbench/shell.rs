@@ -26,7 +26,15 @@ pub(crate) struct BenchShell {
     played: Mutex<VecDeque<mpsc::UnboundedReceiver<String>>>,
     commands: Mutex<Vec<ShellCommand>>,
     format: Mutex<Option<Format>>,
+    /// Formatters that work on a copy do not come to their end: until they are cancelled, or killed.
+    stuck: Mutex<Option<Stuck>>,
     is_sandboxed: AtomicBool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stuck {
+    UntilCancelled,
+    Killed,
 }
 
 impl BenchShell {
@@ -46,6 +54,30 @@ impl BenchShell {
     /// Commands of formatters are not run, but this.
     pub(crate) fn formats(&self, format: impl Fn(&str, &str) -> Result<String, (i32, &'static str)> + Send + 'static) {
         *lock(&self.format) = Some(Box::new(format));
+    }
+
+    /// Formatters that work on a copy leave it where it is.
+    pub(crate) fn sticks(&self, stuck: Stuck) {
+        *lock(&self.stuck) = Some(stuck);
+    }
+
+    /// Where it is one that works on a copy, which it has made by now, or the removal of a copy.
+    async fn stuck(&self, command: &str, cancel: &CancellationToken) -> Option<ShellOutcome> {
+        let stuck = (*lock(&self.stuck))?;
+        let named = |before: &str| Some(path(command.split_once(before)?.1.split('\'').next()?));
+        if let Some(folder) = named("mkdir -- '") {
+            self.disk.put(&folder.join("copy"), "");
+            let end = match stuck {
+                Stuck::Killed => CommandEnd::TimedOut,
+                Stuck::UntilCancelled => {
+                    cancel.cancelled().await;
+                    CommandEnd::Cancelled
+                }
+            };
+            return Some(ShellOutcome { end, ..printed("") });
+        }
+        self.disk.take(&named("rm -rf -- '")?);
+        Some(printed(""))
     }
 
     /// Where it is one: the first `<'` and the last `>'` stand before the names of the files.
@@ -92,8 +124,11 @@ impl Shell for BenchShell {
         Box::pin(async move {
             let text = format!("{}\n", command.command);
             let hangs = command.command.starts_with("hang");
-            let formatted = self.formatted(&command.command);
             lock(&self.commands).push(command);
+            if let Some(stuck) = self.stuck(text.trim_end(), &cancel).await {
+                return Ok(stuck);
+            }
+            let formatted = self.formatted(text.trim_end());
             if let Some(formatted) = formatted {
                 return Ok(formatted);
             }
