@@ -130,11 +130,12 @@ impl Tool for Lsp {
         // Once more, of a server that has all of the files as they are here: it may have read them long ago.
         let old = edits::word_at(&base.text, &about);
         let first = ask(question(&base, about.clone(), Vec::new()), ctx).await?;
-        let others = edits::texts(&changes(first)?, ctx).await?;
-        let answer = ask(question(&base, about, others), ctx).await?;
+        let texts = edits::texts(&changes(first)?, ctx).await?;
+        let answer = ask(question(&base, about, texts.clone()), ctx).await?;
         let by = answer.by.clone();
         let encoding = answer.encoding;
-        let changes = edits::planned(&changes(answer)?, encoding, old.as_deref(), ctx).await?;
+        let asked = edits::Asked { texts, base: &base, encoding, old: old.as_deref() };
+        let changes = edits::planned(&changes(answer)?, &asked, ctx).await?;
         let preview = Preview::Edit(changes.iter().flat_map(Change::diffs).collect());
         let headline = match (&input.new_name, &input.title) {
             (Some(new), _) if input.operation == Operation::Rename => {
@@ -187,7 +188,7 @@ impl Input {
     }
 
     fn place(&self, base: &Snapshot, ctx: &ToolContext) -> String {
-        let file = path::shown(&base.path, &ctx.facts);
+        let file = path::named(&base.path, &ctx.facts);
         match (self.operation, self.line, &self.symbol) {
             (Operation::DocumentSymbol, ..) => file,
             (Operation::WorkspaceSymbol, ..) => format!("{:?}", self.query.as_deref().unwrap_or_default()),

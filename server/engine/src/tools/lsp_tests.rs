@@ -1,5 +1,7 @@
 //! `lsp` over a language server that the test plays.
 
+use std::sync::Arc;
+
 use copydesk_workspace::path::AbsPath;
 use copydesk_workspace::position::{Position, PositionEncoding};
 use serde_json::json;
@@ -260,4 +262,109 @@ async fn a_server_that_is_not_ready_is_asked_once_more() {
     let nothing = found(LanguageFound::Changes(Vec::new()));
     bench.diagnostics.knows(nothing);
     assert!(bench.failed("lsp", rename()).await.contains("played has nothing to change there"));
+}
+
+#[tokio::test]
+async fn r6_4_what_is_typed_while_a_server_thinks_is_never_edited_by_its_old_places() {
+    let bench = bench(Bench::trusting());
+    bench.open("/w/a.py", 3, A);
+    let insert = LanguageChange::Edit {
+        path: path("/w/a.py"),
+        version: None,
+        edits: vec![(at(1, 4)..at(1, 10), "yield".to_owned())],
+    };
+    for _ in 0..3 {
+        bench.diagnostics.knows(found(LanguageFound::Changes(vec![insert.clone()])));
+    }
+    // During the last of the three questions.
+    let overlay = Arc::clone(&bench.overlay);
+    let typed = bench.document("/w/a.py", 4, &format!("# typed\n{A}"));
+    bench.diagnostics.during(2, move || overlay.open(typed));
+    let action = json!({ "operation": "codeAction", "filePath": "a.py", "line": 2, "title": "Yield" });
+    let text = bench.failed("lsp", action).await;
+    assert!(text.contains("the language server speaks of another text of /w/a.py"), "{text}");
+    assert_eq!(bench.buffer("/w/a.py"), format!("# typed\n{A}"));
+    // A file that is not open, changed by somebody else.
+    let bench = self::bench(Bench::trusting());
+    for _ in 0..3 {
+        let changes = vec![
+            edit("/w/a.py", None, &[(0, 4)]),
+            LanguageChange::Edit {
+                path: path("/w/b.py"),
+                version: None,
+                edits: vec![(at(0, 0)..at(0, 0), "import new\n".to_owned())],
+            },
+        ];
+        bench.diagnostics.knows(found(LanguageFound::Changes(changes)));
+    }
+    let disk = Arc::clone(&bench.disk);
+    bench.diagnostics.during(2, move || disk.put(&path("/w/b.py"), format!("#!/bin/python\n{B}")));
+    bench.failed("lsp", rename()).await;
+    assert_eq!((bench.text("/w/a.py"), bench.text("/w/b.py")), (A.to_owned(), format!("#!/bin/python\n{B}")));
+}
+
+/// A server that lies changes nothing, and is told apart from a user who types: nobody is asked thrice.
+#[tokio::test]
+async fn edits_that_contradict_themselves_change_nothing() {
+    let changed =
+        |edits: Vec<(Range<Position>, String)>| LanguageChange::Edit { path: path("/w/a.py"), version: None, edits };
+    let moved = |from: &str, to: &str| LanguageChange::Move { from: path(from), to: path(to) };
+    let text = |text: &str| text.to_owned();
+    let lies: Vec<(Vec<LanguageChange>, &str)> = vec![
+        (vec![changed(vec![(at(0, 7)..at(0, 4), text("new"))])], "ends before it begins"),
+        (vec![changed(vec![(at(3, 9)..at(0, 4), text("new"))])], "ends before it begins"),
+        (vec![changed(vec![(at(0, 0)..at(0, 7), text("a")), (at(0, 4)..at(0, 9), text("b"))])], "do not fit"),
+        (vec![moved("/w/a.py", "/w/b.py")], "/w/b.py exists already"),
+        (vec![moved("/w/a.py", "/w/c.py"), moved("/w/b.py", "/w/c.py")], "/w/c.py exists already"),
+        (vec![LanguageChange::Create { path: path("/w/c.py") }, moved("/w/b.py", "/w/c.py")], "/w/c.py exists already"),
+        (
+            vec![moved("/w/a.py", "/w/c.py"), LanguageChange::Create { path: path("/w/c.py") }],
+            "/w/c.py would be made, and exists already",
+        ),
+        (vec![LanguageChange::Delete { path: path("/w/a.py") }, edit("/w/a.py", None, &[(0, 4)])], "/w/a.py is gone"),
+        (vec![edit("/w/a.py", None, &[(0, 4)]), edit("/w/link.py", None, &[(0, 4)])], "are one file"),
+    ];
+    for (lie, says) in lies {
+        let bench = bench(Bench::trusting());
+        bench.disk.put_link(&path("/w/link.py"), "/w/a.py");
+        for _ in 0..9 {
+            bench.diagnostics.knows(found(LanguageFound::Changes(lie.clone())));
+        }
+        let text = bench
+            .failed("lsp", json!({ "operation": "codeAction", "filePath": "a.py", "line": 1, "title": "Lie" }))
+            .await;
+        assert!(text.contains("Nothing was changed") && text.contains(says), "{text}");
+        assert_eq!((bench.text("/w/a.py"), bench.text("/w/b.py")), (A.to_owned(), B.to_owned()));
+        assert!(bench.diagnostics.questions().len() <= 3);
+    }
+}
+
+/// A path of an answer names the same file in the next call, wherever the session is.
+#[tokio::test]
+async fn r20_1_paths_that_are_shown_are_those_that_calls_take() {
+    let check = async |folder: &str, roots: &[&str], ambiguous: &[&str]| {
+        let mut bench = Bench::trusting();
+        let files = ["/w/a.py", "/w/sub/a.py", "/w/sub/lib/a.py", "/other/lib/a.py", "/other/lib/sub/a.py"];
+        for file in files {
+            bench.put(file, A);
+        }
+        bench.facts.folder = path(folder);
+        bench.facts.roots = roots.iter().map(|root| path(root)).collect();
+        bench.facts.ambiguous = ambiguous.iter().map(|name| (*name).to_owned()).collect();
+        bench.diagnostics.knows(found(LanguageFound::Places(files.map(|file| place(file, 0, 4)).to_vec())));
+        let text = bench.done("lsp", json!({ "operation": "findReferences", "filePath": format!("{folder}/a.py"), "line": 1, "symbol": "old" })).await;
+        let shown: Vec<AbsPath> = text
+            .lines()
+            .skip(1)
+            .map(|line| {
+                let (shown, _) = line.split_once(":1").unwrap();
+                super::super::path::resolve(shown, &bench.facts).unwrap()
+            })
+            .collect();
+        assert_eq!(shown, files.map(path), "{text}");
+    };
+    check("/w", &["/w"], &[]).await;
+    check("/w/sub", &["/w/sub"], &[]).await;
+    check("/w/sub", &["/w/sub", "/other/lib"], &["lib"]).await;
+    check("/w", &["/w", "/other/lib", "/w/sub"], &["sub"]).await;
 }

@@ -36,7 +36,11 @@ pub(super) fn access(changes: &[LanguageChange]) -> Result<Vec<Access>, ToolErro
 pub(super) async fn texts(changes: &[LanguageChange], ctx: &ToolContext) -> Result<Vec<(AbsPath, Rope)>, ToolError> {
     let mut texts: Vec<(AbsPath, Rope)> = Vec::new();
     for change in changes {
-        let LanguageChange::Edit { path, .. } = change else { continue };
+        let path = match change {
+            LanguageChange::Edit { path, .. } | LanguageChange::Delete { path } => path,
+            LanguageChange::Move { from, .. } => from,
+            LanguageChange::Create { .. } => continue,
+        };
         match ctx.view.snapshot(path).await {
             Ok(base) if texts.iter().all(|(known, _)| known != path) => texts.push((path.clone(), base.text)),
             // One that the same edit makes or moves here.
@@ -45,6 +49,27 @@ pub(super) async fn texts(changes: &[LanguageChange], ctx: &ToolContext) -> Resu
         }
     }
     Ok(texts)
+}
+
+/// What the server was asked about, and in which terms it answers.
+pub(super) struct Asked<'a> {
+    /// Of the files that it would change.
+    pub(super) texts: Vec<(AbsPath, Rope)>,
+    /// The file of the question.
+    pub(super) base: &'a Snapshot,
+    pub(super) encoding: PositionEncoding,
+    /// The name that a rename replaces.
+    pub(super) old: Option<&'a str>,
+}
+
+impl Asked<'_> {
+    /// Whether the edits were made for this text.
+    fn is_about(&self, now: &Snapshot) -> bool {
+        let is_same = |(path, text): (&AbsPath, &Rope)| *path != now.path || *text == now.text;
+        let texts = self.texts.iter().map(|(path, text)| (path, text));
+        texts.clone().any(|(path, _)| *path == now.path)
+            && texts.chain([(&self.base.path, &self.base.text)]).all(is_same)
+    }
 }
 
 /// The name that is renamed, as it stands in the text.
@@ -68,34 +93,35 @@ struct Plan {
     is_deleted: bool,
 }
 
-/// `old`: the name that a rename replaces.
 pub(super) async fn planned(
     changes: &[LanguageChange],
-    encoding: PositionEncoding,
-    old: Option<&str>,
+    asked: &Asked<'_>,
     ctx: &ToolContext,
 ) -> Result<Vec<Change>, ToolError> {
     let mut plans: Vec<Plan> = Vec::new();
     for change in changes {
         match change {
             LanguageChange::Edit { path, version, edits } => {
-                let plan = plan(&mut plans, path, ctx).await?;
+                let plan = plan(&mut plans, path, asked, ctx).await?;
                 let moved = plan.base.as_ref().and_then(Snapshot::open).zip(*version);
                 if moved.is_some_and(|((_, now), of)| now != of) {
                     return Err(outdated(path));
                 }
-                plan.edit(edits, encoding, old)?;
+                plan.edit(edits, asked)?;
             }
             LanguageChange::Create { path } => {
-                if plans.iter().any(|plan| plan.path == *path) || ctx.view.snapshot(path).await.is_ok() {
-                    return Err(ToolError::Tell(format!(
-                        "Nothing was changed: {path} would be made, and exists already."
-                    )));
+                if is_taken(&plans, path, ctx).await? {
+                    return Err(nothing(format_args!("{path} would be made, and exists already")));
                 }
                 plans.push(Plan::new(path, None));
             }
-            LanguageChange::Move { from, to } => plan(&mut plans, from, ctx).await?.path = to.clone(),
-            LanguageChange::Delete { path } => plan(&mut plans, path, ctx).await?.is_deleted = true,
+            LanguageChange::Move { from, to } => {
+                if is_taken(&plans, to, ctx).await? {
+                    return Err(nothing(format_args!("{from} would be moved there, but {to} exists already")));
+                }
+                plan(&mut plans, from, asked, ctx).await?.path = to.clone();
+            }
+            LanguageChange::Delete { path } => plan(&mut plans, path, asked, ctx).await?.is_deleted = true,
         }
     }
     let changes: Result<Vec<Option<Change>>, ToolError> = plans.into_iter().map(|plan| plan.change(ctx)).collect();
@@ -106,19 +132,47 @@ pub(super) async fn planned(
     Ok(changes)
 }
 
-async fn plan<'a>(plans: &'a mut Vec<Plan>, path: &AbsPath, ctx: &ToolContext) -> Result<&'a mut Plan, ToolError> {
+/// Whether something stands there, or will by what comes before.
+async fn is_taken(plans: &[Plan], path: &AbsPath, ctx: &ToolContext) -> Result<bool, ToolError> {
+    match ctx.view.snapshot(path).await {
+        Err(ViewError::NotGranted(_)) => Err(outdated(path)),
+        Err(ViewError::Disk(DiskError::NotFound(_))) => Ok(plans.iter().any(|plan| plan.path == *path)),
+        Ok(_) | Err(_) => Ok(true),
+    }
+}
+
+async fn plan<'a>(
+    plans: &'a mut Vec<Plan>,
+    path: &AbsPath,
+    asked: &Asked<'_>,
+    ctx: &ToolContext,
+) -> Result<&'a mut Plan, ToolError> {
     let index = match plans.iter().position(|plan| plan.path == *path) {
+        Some(index) if plans[index].is_deleted => {
+            return Err(nothing(format_args!("{path} is gone by what comes before")));
+        }
         Some(index) => index,
         None => {
             let base = ctx.view.snapshot(path).await.map_err(|error| match error {
                 ViewError::NotGranted(_) => outdated(path),
-                error => ToolError::Tell(format!("Nothing was changed: {error}.")),
+                error => nothing(format_args!("{error}")),
             })?;
+            if !asked.is_about(&base) {
+                return Err(outdated(path));
+            }
+            let same = |plan: &&Plan| plan.base.as_ref().is_some_and(|known| known.key == base.key);
+            if let Some(other) = plans.iter().find(same) {
+                return Err(nothing(format_args!("{path} and {} are one file", other.path)));
+            }
             plans.push(Plan::new(path, Some(base)));
             plans.len() - 1
         }
     };
     Ok(&mut plans[index])
+}
+
+fn nothing(why: std::fmt::Arguments<'_>) -> ToolError {
+    ToolError::Tell(format!("Nothing was changed: {why}."))
 }
 
 fn outdated(path: &AbsPath) -> ToolError {
@@ -133,22 +187,19 @@ impl Plan {
         Self { path: path.clone(), base, text, edits: None, is_deleted: false }
     }
 
-    fn edit(
-        &mut self,
-        edits: &[(Range<Position>, String)],
-        encoding: PositionEncoding,
-        old: Option<&str>,
-    ) -> Result<(), ToolError> {
+    fn edit(&mut self, edits: &[(Range<Position>, String)], asked: &Asked<'_>) -> Result<(), ToolError> {
         let path = &self.path;
-        let tell =
-            |error: String| ToolError::Tell(format!("Nothing was changed: the edits of {path} do not fit: {error}."));
+        let tell = |error: String| nothing(format_args!("the edits of {path} do not fit: {error}"));
         let mut made = Vec::with_capacity(edits.len());
         for (range, new) in edits {
-            let [start, end] = [range.start, range.end].map(|at| offset_of(&self.text, at, encoding));
-            let edit = TextEdit { range: start..end.max(start), text: new.clone() };
+            let [start, end] = [range.start, range.end].map(|at| offset_of(&self.text, at, asked.encoding));
+            if (range.start.line, range.start.column) > (range.end.line, range.end.column) || start > end {
+                return Err(tell("one ends before it begins".to_owned()));
+            }
+            let edit = TextEdit { range: start..end, text: new.clone() };
             let replaced = self.text.byte_slice(edit.range.clone()).to_string();
             // A rename replaces the name alone, or puts something beside it.
-            if old.is_some_and(|old| !replaced.is_empty() && !replaced.contains(old)) {
+            if asked.old.is_some_and(|old| !replaced.is_empty() && !replaced.contains(old)) {
                 return Err(outdated(path));
             }
             made.push(edit);

@@ -101,7 +101,7 @@ impl Shower<'_> {
             let text = self.ctx.search.text_of(&place.path, files).await;
             self.texts.insert(place.path.clone(), text);
         }
-        let shown = path::shown(&place.path, &self.ctx.facts);
+        let shown = path::named(&place.path, &self.ctx.facts);
         let start = place.range.start;
         let Some(Some(text)) = self.texts.get(&place.path) else {
             return Some((format!("{shown}:{}", start.line + 1), String::new()));
