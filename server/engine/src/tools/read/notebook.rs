@@ -12,6 +12,9 @@ use crate::output::Limits;
 const MOST_OUTPUT_LINES: usize = 20;
 const MOST_OUTPUT_BYTES: usize = 2 << 10;
 
+/// Of a kind, an id or a language, bytes: no notebook has longer ones by itself.
+const LONGEST_ATTRIBUTE: usize = 80;
+
 /// For the tags around a cell and notes on it.
 const CELL_FRAME: Limits = Limits { lines: 8, bytes: 512 };
 
@@ -73,7 +76,7 @@ impl Notebook {
                 bytes: window.max_bytes.saturating_sub(body.len()),
             };
             match self.shown(cell, last + 1, column, room)? {
-                Piece { text, whole } if whole || is_first => body.push_str(&text),
+                Piece { text, whole } if is_first || whole && room.fit(&text) => body.push_str(&text),
                 // The next call begins with it.
                 _ => break,
             }
@@ -102,7 +105,7 @@ impl Notebook {
         }
         let start = cell.source.char_indices().nth(column - 1).map_or(0, |(at, _)| at);
         let rest = &cell.source[start..];
-        let outputs = outputs(&cell.outputs);
+        let outputs = outputs(&cell.outputs, MOST_OUTPUT_BYTES.min(room.bytes / 2));
         let bytes = room.bytes.saturating_sub(CELL_FRAME.bytes + outputs.len());
         let lines = room.lines.saturating_sub(CELL_FRAME.lines + outputs.lines().count()).max(1);
         let by_lines = rest.match_indices('\n').nth(lines - 1).map_or(rest.len(), |(at, _)| at + 1);
@@ -183,7 +186,7 @@ fn size(value: &Value) -> usize {
 }
 
 /// In short, as a command that runs the notebook again would show them.
-fn outputs(outputs: &[String]) -> String {
+fn outputs(outputs: &[String], most_bytes: usize) -> String {
     let all: String = outputs.iter().map(|output| without_escapes(output)).map(|output| ended(&output)).collect();
     if all.is_empty() {
         return String::new();
@@ -191,7 +194,7 @@ fn outputs(outputs: &[String]) -> String {
     let mut kept = String::new();
     let mut lines = all.split_inclusive('\n');
     for line in lines.by_ref().take(MOST_OUTPUT_LINES) {
-        let room = MOST_OUTPUT_BYTES.saturating_sub(kept.len());
+        let room = most_bytes.saturating_sub(kept.len());
         let end =
             line.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= room).last().unwrap_or(0);
         kept.push_str(&line[..end]);
@@ -225,7 +228,8 @@ fn ended(text: &str) -> String {
 }
 
 fn attribute(value: &str) -> String {
-    value.replace(['"', '<', '>', '\n', '\r'], "_")
+    let end = value.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= LONGEST_ATTRIBUTE).last();
+    value[..end.unwrap_or(0)].replace(['"', '<', '>', '\n', '\r'], "_")
 }
 
 #[cfg(test)]

@@ -140,6 +140,42 @@ async fn c25_a_notebook_that_is_open_as_text_is_shown_as_the_editor_has_it() {
     assert!(text.contains("\ntyped\n") && text.ends_with("This is the editor's text, saved or not."), "{text}");
 }
 
+/// Whatever is long in it: the outputs of cells without source, and the names.
+#[tokio::test]
+async fn r10_1_no_part_of_a_notebook_makes_the_answer_larger_than_the_limit() {
+    let outputs = json!([{"output_type": "stream", "text": "o".repeat(1900)}]);
+    let silent = json!({"cell_type": "code", "source": "", "outputs": outputs});
+    let long = "n".repeat(300_000);
+    let named = json!({"cell_type": long, "id": long, "source": "x", "outputs": []});
+    let language = json!({"language_info": {"name": long}});
+    for (cells, metadata) in [
+        (json!(vec![silent; 1500]), json!({})),
+        (json!(vec![named; 3]), json!({})),
+        (json!([{"cell_type": "code", "source": "x"}]), language),
+        (json!(vec![json!({"cell_type": "code", "source": ""}); 1900]), json!({})),
+    ] {
+        let bench = Bench::new();
+        bench.put("/w/a.ipynb", json!({"nbformat": 4, "metadata": metadata, "cells": cells}).to_string());
+        let mut shown = 0;
+        let mut offset = 1;
+        // Page by page to the end.
+        loop {
+            let text = read(&bench, json!({"offset": offset})).await;
+            assert!(
+                text.len() <= bench.facts.max_bytes && text.lines().count() <= bench.facts.max_lines,
+                "{}",
+                text.len()
+            );
+            shown += text.matches("<cell ").count();
+            let Some((_, next)) = text.split_once("; next: offset=") else { break };
+            let next = next.lines().next().unwrap().parse().unwrap();
+            assert!(next > offset, "it gets on");
+            offset = next;
+        }
+        assert_eq!(shown, cells.as_array().unwrap().len());
+    }
+}
+
 proptest! {
     #[test]
     fn no_json_panics(source in any::<String>(), kind in any::<String>(), offset in 1usize..4, column in 1usize..9, room in 0usize..2000) {
