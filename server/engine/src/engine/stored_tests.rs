@@ -629,3 +629,31 @@ async fn a_provider_that_refuses_an_image_does_not_brick_the_session_without_a_w
     player.next_request().await.fail(ModelErrorKind::Invalid, "No.");
     assert_eq!(end.await, TurnEnd::Failed { message: "No.".to_owned() });
 }
+
+/// Anthropic takes requests of 32 MB: several files may be more together than each by itself.
+#[tokio::test(start_paused = true)]
+async fn r10_3_a_request_that_is_too_large_by_what_tools_showed_does_not_end_the_session() {
+    let (world, mut player) = world();
+    world.disk.put(&path("/home/user/project/good.png"), png(2, 3).bytes());
+    world.disk.put(&path("/home/user/project/last.png"), png(4, 5).bytes());
+    let engine = Engine::new(world.ports.clone());
+    let session = new_session(&world, &engine).await;
+    let end = ask(&session, "look");
+    for (id, file) in [("1", "good.png"), ("2", "last.png")] {
+        let reply = player.next_request().await;
+        reply.call(id, "read", &format!(r#"{{"filePath": "{file}"}}"#));
+        reply.finish(Finish::ToolCalls);
+    }
+    let reply = player.next_request().await;
+    assert_eq!(results_of(&reply.request).1, 2);
+    reply.fail(ModelErrorKind::ContextOverflow, "413");
+    let reply = player.next_request().await;
+    assert_eq!(results_of(&reply.request).1, 1);
+    reply.text("A cat.");
+    reply.finish(Finish::Stop);
+    assert_eq!(end.await, TurnEnd::Done);
+    // Where nothing new was shown, it is too large for another reason.
+    let end = ask(&session, "go on");
+    player.next_request().await.fail(ModelErrorKind::ContextOverflow, "too long");
+    assert!(matches!(end.await, TurnEnd::Failed { .. }));
+}

@@ -38,7 +38,10 @@ impl MediaVerdicts {
                 verdicts.taken.extend(sent);
                 0
             }
-            ReplyEnd::Failed(ModelError { kind: ModelErrorKind::Invalid, .. }) => {
+            // Several files may be too large together, each of which could be sent.
+            ReplyEnd::Failed(ModelError {
+                kind: ModelErrorKind::Invalid | ModelErrorKind::ContextOverflow, ..
+            }) => {
                 let new: BTreeSet<_> = sent.difference(&verdicts.taken).cloned().collect();
                 let count = new.len();
                 verdicts.refused.extend(new);
