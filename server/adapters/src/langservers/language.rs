@@ -144,6 +144,9 @@ pub async fn ask(
             let Some(action) = action else {
                 return Err(asked.refused(format!("there is no code action {title:?} at that place")));
             };
+            if let Some(why) = action["disabled"]["reason"].as_str() {
+                return Err(asked.refused(format!("{title:?} is not to be had there: {why}")));
+            }
             let (edit, encoding) = if action["edit"].is_object() {
                 (action["edit"].clone(), encoding)
             } else {

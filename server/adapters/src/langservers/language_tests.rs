@@ -202,7 +202,9 @@ async fn code_actions_are_listed_and_only_edits_are_made() {
     let (found, sent) = asked(make("Later"), &[actions.clone(), json!({ "title": "Later", "edit": edit })]).await;
     assert!(matches!(found.unwrap(), LanguageFound::Changes(changes) if changes.len() == 1));
     assert_eq!(sent[1], ("codeAction/resolve".to_owned(), json!({ "title": "Later", "data": 7 })));
-    for (title, says) in [("Run", "a command of the server"), ("Gone", "there is no code action \"Gone\"")] {
+    for (title, says) in
+        [("Not now", "no selection"), ("Run", "a command of the server"), ("Gone", "there is no code action \"Gone\"")]
+    {
         let (found, _) = asked(make(title), std::slice::from_ref(&actions)).await;
         assert!(found.unwrap_err().to_string().contains(says), "{title}");
     }

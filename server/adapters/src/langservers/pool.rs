@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use copydesk_engine::ports::{
-    BoxFuture, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget, LanguageAnswer, LanguageError,
-    LanguageQuestion,
+    BoxFuture, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget, LanguageAnswer, LanguageChange,
+    LanguageError, LanguageFound, LanguageQuestion,
 };
 use copydesk_workspace::path::AbsPath;
 use futures::future::join_all;
@@ -17,6 +17,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use super::client::Text;
+use super::known::Known;
 use super::language;
 use super::process::{self, Launch};
 use super::server::{Launcher, Recipe, ServerHandle, Troubles};
@@ -205,10 +206,17 @@ impl SessionServers {
         if !line.offers(language::method(&question.about)) {
             return Err(LanguageError::Unsupported { by: name });
         }
-        let answer = language::ask(question, line.known.problems(&question.file.path), &line).await?;
+        // It was told of documents by their paths, however the editor spells them.
+        let mut asked = question.clone();
+        asked.file.open = None;
+        let mut answer = language::ask(&asked, line.known.problems(&question.file.path), &line).await?;
         // Another question may have told it of other texts meanwhile.
         let still = |given: &Text| line.known.text(&given.path).is_some_and(|(_, text)| text == given.text);
-        if given.iter().all(still) { Ok(answer) } else { Err(LanguageError::NotReady) }
+        if given.iter().all(still) && is_of_told(&mut answer, &line.known) {
+            Ok(answer)
+        } else {
+            Err(LanguageError::NotReady)
+        }
     }
 
     fn handle(&self, chosen: &Chosen) -> ServerHandle {
@@ -245,6 +253,18 @@ impl SessionServers {
         });
         concerned.map(|document| text(document.path, document.text)).collect()
     }
+}
+
+/// Whether its edits are of the versions that the server was told of, which are nobody else's: they are taken out.
+fn is_of_told(answer: &mut LanguageAnswer, known: &Known) -> bool {
+    let LanguageFound::Changes(changes) = &mut answer.found else { return true };
+    changes.iter_mut().all(|change| match change {
+        LanguageChange::Edit { path, version, .. } => match (version.take(), known.text(path)) {
+            (Some(of), Some((told, _))) => of == told,
+            (None, _) | (_, None) => true,
+        },
+        LanguageChange::Create { .. } | LanguageChange::Move { .. } | LanguageChange::Delete { .. } => true,
+    })
 }
 
 impl Key {

@@ -1,4 +1,4 @@
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 //! Which server is started for which file, and how its process ends. What servers say is tested with the actor.
 
 use std::io;
@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use copydesk_engine::overlay::Overlay;
 use copydesk_engine::ports::{Diagnostic, DiagnosticSeverity, LanguageServer, LanguageServers};
+use copydesk_protocol::rpc;
 use ropey::Rope;
+use serde_json::json;
 
 use super::*;
 
@@ -197,4 +199,86 @@ fn r17_1_what_several_servers_say_is_one_report_that_names_who_has_not_spoken() 
     check(vec![NotReady, Unavailable], NotReady);
     let partly = Partly { found: vec![problem(1)], missing: vec!["ty".to_owned()] };
     check(vec![NotReady, Ready(vec![problem(1)])], partly);
+}
+
+/// Renames all of the first line of each file that it was told of, and names their versions, or others.
+struct Renames {
+    documents: std::sync::Mutex<Vec<(serde_json::Value, i64)>>,
+    off_by: i64,
+}
+
+impl rpc::Handler for Renames {
+    fn request(&self, request: rpc::Request) -> rpc::Reply {
+        let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 1 } });
+        let edit = |(uri, version): &(serde_json::Value, i64)| json!({ "textDocument": { "uri": uri, "version": version + self.off_by }, "edits": [{ "range": range, "newText": "y" }] });
+        rpc::Reply::Now(Ok(match request.method.as_str() {
+            "initialize" => json!({ "capabilities": { "renameProvider": { "prepareProvider": false } } }),
+            "textDocument/rename" => {
+                let documents = self.documents.lock().unwrap();
+                // By the name that it was told.
+                assert!(documents.iter().any(|(uri, _)| *uri == request.params["textDocument"]["uri"]));
+                json!({ "documentChanges": documents.iter().map(edit).collect::<Vec<_>>() })
+            }
+            _ => json!(null),
+        }))
+    }
+
+    fn notification(&self, rpc::Notification { method, params }: rpc::Notification) {
+        let document = &params["textDocument"];
+        let found = || (document["uri"].clone(), document["version"].as_i64().unwrap());
+        let mut documents = self.documents.lock().unwrap();
+        if matches!(method.as_str(), "textDocument/didOpen" | "textDocument/didChange") {
+            documents.retain(|(uri, _)| *uri != document["uri"]);
+            documents.push(found());
+        }
+    }
+}
+
+/// The versions of documents are between the daemon and its server: the editor counts its own.
+#[tokio::test]
+async fn c39_versions_of_the_daemon_s_server_are_held_against_what_it_was_told_and_not_against_the_editor_s() {
+    use copydesk_engine::ports::{LanguageAbout, LanguageChange, LanguageFound};
+
+    for off_by in [0, 1] {
+        let place = Place::new();
+        place.program("ty", "");
+        let launcher: Launcher = Arc::new(move |_| {
+            let (ours, theirs) = tokio::io::duplex(1 << 20);
+            let (reader, writer) = tokio::io::split(theirs);
+            let options = rpc::Options { framing: rpc::Framing::ContentLength, cancel: rpc::CancelDialect::Lsp };
+            let handler = Arc::new(Renames { documents: Default::default(), off_by });
+            tokio::spawn(rpc::serve(Box::new(reader), Box::new(writer), options, move |_| handler));
+            let (reader, writer) = tokio::io::split(ours);
+            Ok(process::Transport { reader: Box::new(reader), writer: Box::new(writer), process: None })
+        });
+        let pool = LanguageServerPool::with_launcher(place.variables(), launcher);
+        let session = pool.for_session(&place.scope(LanguageServers::default())).unwrap();
+        let rename = |text: &str| LanguageQuestion {
+            about: LanguageAbout::Rename { at: 0, to: "y".to_owned() },
+            file: DiagnosticsTarget {
+                path: place.path("project/a.py"),
+                open: Some(("file:///odd/spelling.py".to_owned(), 41)),
+                text: Rope::from(text),
+            },
+            others: vec![(place.path("project/b.py"), Rope::from("x\n"))],
+        };
+        for text in ["x\n", "x = 1\n"] {
+            let answer = session.answer(rename(text), Duration::from_secs(20)).await;
+            if off_by != 0 {
+                assert_eq!(answer, Err(LanguageError::NotReady));
+                continue;
+            }
+            let LanguageFound::Changes(changes) = answer.unwrap().found else { panic!("changes") };
+            let versions: Vec<_> = changes
+                .iter()
+                .map(|change| match change {
+                    LanguageChange::Edit { path, version, .. } => (path.name(), *version),
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            assert_eq!(versions.len(), 2);
+            assert!(versions.iter().all(|(_, version)| version.is_none()), "{versions:?}");
+        }
+        pool.shutdown().await;
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use copydesk_engine::ports::DiagnosticsReport;
-use copydesk_protocol::rpc::{self, CancelDialect, End, Framing, Options, Peer};
+use copydesk_protocol::rpc::{self, CancelDialect, Closed, End, Framing, Options, Peer};
 use copydesk_workspace::path::AbsPath;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -31,6 +31,8 @@ const MOST_TROUBLES: usize = 16;
 const MAILBOX: usize = 16;
 /// From the actor's last look to the end of the asker's patience.
 const HANDOVER: Duration = Duration::from_millis(50);
+/// A server that does not read for so long never will.
+const DEAF: Duration = Duration::from_secs(20);
 /// How long an answer is awaited for those who ask later.
 const PULL: Duration = Duration::from_secs(10);
 
@@ -239,7 +241,7 @@ impl Actor {
         let Question { target, mut others, deadline, reply } = question;
         others.retain(|text| text.path != target.path);
         others.push(target.clone());
-        if running.client.sync(others).await.is_err() {
+        if sync(running, others, &self.closing).await.is_err() {
             return self.crashed().await;
         }
         let (pull, known) = (running.client.pull(target.path.clone()), Arc::clone(&running.known));
@@ -267,7 +269,7 @@ impl Actor {
         }
         let line = match &mut self.running {
             None => None,
-            Some(running) => match running.client.sync(texts).await {
+            Some(running) => match sync(running, texts, &self.closing).await {
                 Ok(()) => Some(running.client.line(&self.recipe.name)),
                 Err(_) => {
                     self.crashed().await;
@@ -368,6 +370,15 @@ impl Running {
         // The connection writes what is queued, then closes the server's input.
         let _ = self.connection.await;
         end(self.process).await;
+    }
+}
+
+/// The server has these texts, or will have read them by and by. `Closed` also where it reads nothing: it is ended then.
+async fn sync(running: &mut Running, texts: Vec<Text>, closing: &CancellationToken) -> Result<(), Closed> {
+    tokio::select! {
+        biased;
+        () = closing.cancelled() => Err(Closed),
+        synced = timeout(DEAF, running.client.sync(texts)) => synced.unwrap_or(Err(Closed)),
     }
 }
 

@@ -1,4 +1,4 @@
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 //! The actor against a server that the test plays, over an in-memory stream on a paused clock.
 
 use copydesk_protocol::rpc::{Handler, Notification, Reply, Request, RpcError};
@@ -410,4 +410,66 @@ async fn settings_are_sent_once_the_server_is_up() {
     let sent = server.next("workspace/didChangeConfiguration").await;
     assert_eq!(sent, json!({ "settings": { "played": { "level": 3 } } }));
     stage.close().await;
+}
+
+/// One that answers `initialize` and reads nothing afterwards.
+fn deaf() -> (ServerHandle, mpsc::UnboundedReceiver<()>, CancellationToken, JoinHandle<()>) {
+    let (started, starts) = mpsc::unbounded_channel();
+    let launcher: Launcher = Arc::new(move |_: &Launch| {
+        let (ours, mut theirs) = duplex(1 << 16);
+        let started = started.clone();
+        tokio::spawn(async move {
+            let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"capabilities":{"hoverProvider":true}}}"#;
+            let mut bytes = [0; 64];
+            tokio::io::AsyncReadExt::read(&mut theirs, &mut bytes).await.unwrap();
+            theirs.write_all(format!("Content-Length: {}\r\n\r\n{answer}", answer.len()).as_bytes()).await.unwrap();
+            started.send(()).unwrap();
+            std::future::pending::<()>().await;
+            drop(theirs);
+        });
+        let (reader, writer) = split(ours);
+        Ok(Transport { reader: Box::new(reader), writer: Box::new(writer), process: None })
+    });
+    let recipe = Recipe {
+        name: "deaf".to_owned(),
+        launch: Launch {
+            program: "deaf".into(),
+            arguments: Vec::new(),
+            folder: root(),
+            env: Default::default(),
+            hidden_vars: Vec::new(),
+            passed_vars: Vec::new(),
+        },
+        root: root(),
+        initialization: Value::Null,
+        launcher,
+        troubles: Troubles::default(),
+    };
+    let closing = CancellationToken::new();
+    let (handle, actor) = ServerHandle::start(recipe, closing.clone());
+    (handle, starts, closing, tokio::spawn(actor))
+}
+
+#[tokio::test(start_paused = true)]
+async fn r11_4_a_server_that_reads_nothing_is_ended_and_started_again() {
+    let large = |name: &str| file(name, &"x\n".repeat(3 << 20));
+    // With the daemon's end.
+    let (handle, mut starts, closing, actor) = deaf();
+    let line = handle.line(vec![large("a.py")]).await;
+    assert!(line.is_some(), "what it is sent waits in the queue");
+    starts.recv().await.unwrap();
+    let asked = tokio::spawn(async move { handle.line(vec![large("b.py")]).await.is_some() });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    closing.cancel();
+    timeout(Duration::from_secs(2), actor).await.expect("the end waits for nobody").unwrap();
+    assert!(!asked.await.unwrap());
+    // By itself.
+    let (handle, mut starts, _closing, _actor) = deaf();
+    handle.line(vec![large("a.py")]).await;
+    starts.recv().await.unwrap();
+    let second = handle.line(vec![large("b.py")]);
+    assert!(timeout(Duration::from_secs(60), second).await.expect("it is given up").is_none());
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    handle.line(vec![file("a.py", "x")]).await;
+    timeout(Duration::from_secs(5), starts.recv()).await.expect("it is started again").unwrap();
 }
