@@ -55,6 +55,8 @@ pub struct Analysis {
     pub files: Vec<FileUse>,
     /// Places in which links may stand that the text itself makes.
     pub links: Vec<Links>,
+    /// Patterns that are read as options where files have such names.
+    pub patterns: Vec<Pattern>,
     /// Parts that words alone do not tell. Always asked (R8.2).
     pub unknown: Vec<Unknown>,
 }
@@ -121,6 +123,15 @@ pub enum Place {
     Glob { base: AbsPath, pattern: String },
     /// The word as written.
     Unknown(String),
+}
+
+/// What bash finds for `pattern` below `base`, where a word begins with a wildcard and no `--` stands before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    /// Bytes of the whole text.
+    pub span: Range<usize>,
+    pub base: AbsPath,
+    pub pattern: String,
 }
 
 /// A part that is not understood.

@@ -3,6 +3,7 @@
 
 mod links;
 mod network;
+mod patterns;
 
 use std::ops::Range;
 use std::path::Path;
@@ -113,6 +114,7 @@ pub(super) async fn needs(
     for unknown in &analysis.unknown {
         gathered.unknown(unknown);
     }
+    gathered.patterns(&analysis).await;
     gathered.beside_the_network(&analysis.commands);
     let Gathered { mut needs, mut reach, .. } = gathered;
     reach.network = analysis.commands.iter().any(|command| command.effect.network);
@@ -473,3 +475,7 @@ mod evasion_tests;
 #[cfg(test)]
 #[path = "code_tests.rs"]
 mod code_tests;
+
+#[cfg(test)]
+#[path = "words_tests.rs"]
+mod words_tests;

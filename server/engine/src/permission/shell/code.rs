@@ -28,19 +28,19 @@ impl Run {
     }
 }
 
-/// Options by which programs run what their value says, or load it.
+/// Options of one kind, as by which programs run what their value says, or load it.
 #[derive(Debug, Clone, Copy)]
-struct Options {
-    programs: &'static [&'static str],
+pub(super) struct Options {
+    pub(super) programs: &'static [&'static str],
     /// Letters of such options.
-    short: &'static str,
+    pub(super) short: &'static str,
     /// Letters of others that take a value: what stands behind them in a cluster is none.
-    valued: &'static str,
+    pub(super) valued: &'static str,
     /// With `--`, of which a beginning will do, or with `-`.
-    long: &'static [&'static str],
+    pub(super) long: &'static [&'static str],
 }
 
-const NONE: Options = Options { programs: &[], short: "", valued: "", long: &[] };
+pub(super) const NONE: Options = Options { programs: &[], short: "", valued: "", long: &[] };
 
 /// Their value is a command.
 const RUN: &[Options] = &[
@@ -90,7 +90,12 @@ const RUN: &[Options] = &[
     Options { programs: &["mysql", "mariadb"], long: &["--pager"], ..NONE },
     Options { programs: &["nix", "nix-shell"], long: &["--run", "--command"], ..NONE },
     Options { programs: &["cpio"], long: &["--rsh-command"], ..NONE },
+    Options { programs: &["sdiff", "diff3"], long: &["--diff-program"], ..NONE },
+    Options { programs: &["fd", "fdfind"], short: "xX", valued: "dteESjco", long: &["--exec", "--exec-batch"] },
+    Options { programs: &["bat", "batcat", "ag", "ack", "delta"], long: &["--pager"], ..NONE },
 ];
+
+const BINUTILS: &[&str] = &["nm", "size", "ar", "ranlib", "objdump", "objcopy", "strip", "strings"];
 
 /// Their value is a library, or a file or text with further options or commands of the program itself.
 const LOAD: &[Options] = &[
@@ -150,6 +155,9 @@ const LOAD: &[Options] = &[
     Options { programs: &["sqlite3"], long: &["-cmd", "-init", "--cmd", "--init"], ..NONE },
     Options { programs: &["mysql", "mariadb"], long: &["--init-command"], ..NONE },
     Options { programs: &["nix", "nix-shell"], long: &["--expr"], ..NONE },
+    Options { programs: BINUTILS, long: &["--plugin"], ..NONE },
+    Options { programs: &["fzf", "sk"], long: &["--preview", "--bind", "--listen-unsafe", "--with-shell"], ..NONE },
+    Options { programs: &["rsync"], long: &["--daemon", "--config"], ..NONE },
 ];
 
 /// Settings of OpenSSH, by whatever option.
@@ -181,7 +189,9 @@ pub(super) fn code(name: &str, call: &Call) -> Code {
             code.unclear.push(arg.span.clone());
         }
     }
-    if matches!(name, "ed" | "red" | "ex") {
+    // What is added may be any of these options.
+    let has_code = [RUN, LOAD, &[SETTING]].into_iter().flatten().any(|options| options.programs.contains(&name));
+    if matches!(name, "ed" | "red" | "ex") || call.is_open && has_code {
         code.unclear.push(call.span.clone());
     }
     code
@@ -206,13 +216,13 @@ impl Code {
 
 impl Options {
     /// `None`: `arg` is no such option. Its value, where it has one.
-    fn value(&self, arg: &Arg, next: Option<&Arg>) -> Option<Option<Arg>> {
+    pub(super) fn value(&self, arg: &Arg, next: Option<&Arg>) -> Option<Option<Arg>> {
         let text = arg.text.as_deref().unwrap_or(&arg.raw);
         let head = text.split('=').next().unwrap_or_default();
         let is_long = self
             .long
             .iter()
-            .any(|option| head == *option || option.starts_with("--") && head.len() > 4 && option.starts_with(head));
+            .any(|option| head == *option || option.starts_with("--") && head.len() > 3 && option.starts_with(head));
         if is_long {
             let attached = (head.len() < text.len()).then(|| arg.text_tail(head.len() + 1));
             return Some(attached.or_else(|| next.cloned()));
@@ -256,7 +266,12 @@ fn is_code(name: &str, at: usize, arg: &Arg, words: &[Arg]) -> bool {
         "npm" | "pnpm" | "yarn" => {
             holds(&["script-shell", "node-options", "init-module", "onload-script"]) && !text.starts_with("--")
         }
-        "make" | "gmake" => make_word(text, before),
+        "make" | "gmake" => arg.is_process || make_word(text, before),
+        "zip" => text.starts_with('-') && !text.starts_with("--") && text.contains("TT"),
+        "jq" | "gojq" | "jaq" => imports(text),
+        "gh" | "glab" => at == 1 && before == "alias" && matches!(text, "set" | "import"),
+        "rename" | "prename" | "file-rename" => !text.starts_with('-') && !only_renames(text),
+        _ if BINUTILS.contains(&name) => text.starts_with('@'),
         "socat" => holds(&["exec:", "system:", "shell:"]),
         "go" => holds(&["extld"]) || lower.contains("ldflags") && arg.text.is_none(),
         "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "ld" => text.starts_with('@') || holds(&["-plugin,"]),
@@ -280,8 +295,16 @@ fn is_code(name: &str, at: usize, arg: &Arg, words: &[Arg]) -> bool {
 
 /// Settings of a program that is built with, and build files from the input.
 fn make_word(text: &str, before: &str) -> bool {
-    if matches!(text, "-" | "/dev/stdin") && matches!(before, "-f" | "--file" | "--makefile") {
+    let is_input = |file: &str| file == "-" || ["/dev/", "/proc/"].iter().any(|folder| file.starts_with(folder));
+    let is_long = |option: &str| {
+        option.len() > 2 && ["--file", "--makefile"].iter().any(|long| long.starts_with(option.trim_end_matches('=')))
+    };
+    let cluster = |option: &str| option.starts_with('-') && !option.starts_with("--");
+    if is_input(text) && (is_long(before) || cluster(before) && before.ends_with('f')) {
         return true;
+    }
+    if let Some((letters, file)) = text.split_once('f').filter(|_| cluster(text)) {
+        return is_input(file) && !letters.contains(['C', 'I', 'j', 'l', 'o', 'W']);
     }
     match text.split_once('=') {
         Some((name, value)) if !text.starts_with('-') => {
@@ -291,7 +314,29 @@ fn make_word(text: &str, before: &str) -> bool {
                 || name == "MAKEFLAGS"
                 || value.contains(['`', '$', ';', '|', '&'])
         }
-        _ => matches!(text, "-f-" | "--file=-" | "--makefile=-"),
+        Some((option, file)) => is_long(option) && is_input(file),
+        None => false,
+    }
+}
+
+/// A filter of jq that reads further files: `import "a" as $a;`.
+fn imports(filter: &str) -> bool {
+    ["import", "include"].iter().any(|word| {
+        filter.match_indices(word).any(|(at, _)| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
+            let behind = filter[at + word.len()..].trim_start();
+            !filter[..at].ends_with(is_part) && behind.starts_with(['"', '#'])
+        })
+    })
+}
+
+/// A substitution of plain signs: any other expression is code in Perl.
+fn only_renames(expression: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._- \\$^*+?|".contains(c);
+    let flags = expression.rsplit('/').next().unwrap_or_default();
+    match expression.strip_prefix("s/") {
+        Some(_) => expression.chars().all(is_plain) && flags.chars().all(|c| matches!(c, 'g' | 'i')),
+        None => expression.chars().all(|c| c.is_ascii_alphanumeric() || "/._- *?".contains(c)),
     }
 }
 

@@ -7,8 +7,8 @@ use super::syntax::{RedirectKind, Simple, Span, Word};
 use super::walk::{Ends, Walk};
 use super::wrappers::{self, Wrapped, Wrapper};
 use super::{
-    Effect, FileAccess, Shape, SimpleCommand, arity, builtins, find, interpreters, links, programs, proven, touched,
-    variables,
+    Effect, FileAccess, Pattern, Place, Shape, SimpleCommand, arity, builtins, find, interpreters, links, programs,
+    proven, touched, variables,
 };
 
 /// A command with what stands around it.
@@ -161,6 +161,7 @@ impl Walk {
         } else if name == "find" {
             self.find(call, &scope);
         } else {
+            self.patterns(call, &scope);
             let judged = programs::judge(&name, call, &scope);
             for (span, reason) in judged.unknown {
                 self.unknown(&span, reason);
@@ -178,6 +179,27 @@ impl Walk {
             }
         }
         Ends::same(scope)
+    }
+
+    /// Names of files that may be read as options.
+    fn patterns(&mut self, call: &Call, scope: &Scope) {
+        let options = call.words().iter().take_while(|arg| arg.text.as_deref() != Some("--"));
+        for arg in options.filter(|arg| arg.is_open_pattern()) {
+            for value in arg.values.iter().flatten() {
+                for place in scope.places(value) {
+                    match place {
+                        Place::Glob { base, pattern } => {
+                            let found = Pattern { span: arg.span.clone(), base, pattern };
+                            if !self.found.patterns.contains(&found) {
+                                self.found.patterns.push(found);
+                            }
+                        }
+                        Place::File(_) | Place::Maybe(_) => {}
+                        Place::Unknown(_) => self.unknown(&arg.span, "a pattern that may mean an option"),
+                    }
+                }
+            }
+        }
     }
 
     /// A text that the program gives to a shell.

@@ -360,7 +360,11 @@ const PROGRAMS: &[Program] = &[
     },
     Program {
         names: &["tree"],
-        options: Spec { short: "adfilpsughDFrtvxnCL:I:P:AqN", long: &["noreport", "gitignore", "dirsfirst", "prune"] },
+        options: Spec {
+            short: "adfilpsughDFrtvxnCL:I:P:AqNo:",
+            long: &["noreport", "gitignore", "dirsfirst", "prune"],
+        },
+        writes: &["o"],
         operands: Operands::ReadHere,
         ..PLAIN
     },

@@ -1,7 +1,7 @@
 //! Shells that are given a text to run, and interpreters whose programs are not read here.
 
 use super::builtins::script_of;
-use super::command::{Call, Input, unseen};
+use super::command::{Call, unseen};
 use super::expansion::Scope;
 use super::options::{Order, Spec};
 use super::walk::Walk;
@@ -116,18 +116,19 @@ impl Walk {
                 }
             }
         } else if let Some(file) = parsed.operands.first().filter(|_| !parsed.has(&["s"])) {
-            if !file.is_process {
+            if file.is_process {
+                self.unknown(&file.span, format!("`{name}` runs what another command gives"));
+            } else {
                 self.found.files.extend(programs::uses(file, name, FileAccess::Read, scope));
             }
             self.emit(call, unseen("runs a script file"));
         } else if call.is_open {
+            self.unknown(&call.span, format!("`{name}` runs what its input tells"));
             self.emit(call, unseen("runs a script file"));
         } else if let Some(script) = script_of(&call.input) {
             self.script(name, script, call, scope);
         } else {
-            if call.input == Input::Text(None) {
-                self.unknown(&call.span, format!("`{name}` runs what an expansion gives"));
-            }
+            self.unknown(&call.span, format!("`{name}` runs what it reads from its input"));
             self.emit(call, unseen("runs what it reads from its input"));
         }
     }

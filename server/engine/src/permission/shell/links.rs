@@ -41,7 +41,11 @@ pub(super) fn made(name: &str, call: &Call, scope: &Scope, own: Range<usize>, is
         "cp" | "ln" => {
             let parsed = file_programs::program(name)?.options.parse(words, Order::Mixed);
             let sources = copied(&parsed);
-            let target = parsed.value(&["t", "target-directory"]).or(parsed.operands.last())?.clone();
+            let target = match (parsed.value(&["t", "target-directory"]), parsed.operands.as_slice()) {
+                (Some(target), _) => target.clone(),
+                (None, [one]) if name == "ln" => name_of(one)?,
+                (None, operands) => operands.last()?.clone(),
+            };
             if name == "ln" {
                 (vec![target], LinkSource::Linked)
             } else {
@@ -91,6 +95,12 @@ pub(super) fn made(name: &str, call: &Call, scope: &Scope, own: Range<usize>, is
         Place::Unknown(_) => None,
     });
     Some(Links { at: at.collect(), source, own, is_repeated })
+}
+
+/// The name that a link has where it is given none.
+pub(super) fn name_of(source: &Arg) -> Option<Arg> {
+    let name = source.text.as_deref()?.trim_end_matches('/').rsplit('/').next()?;
+    Some(Arg::literal(name, source.span.clone()))
 }
 
 fn copied(parsed: &Parsed) -> &[Arg] {

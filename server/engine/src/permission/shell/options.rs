@@ -74,6 +74,15 @@ impl Arg {
     }
 }
 
+impl Arg {
+    /// A pattern of file names that begins with a wildcard: it is taken for an option only where a file has such a name.
+    pub(super) fn is_open_pattern(&self) -> bool {
+        let is_open = |value: &Expanded| value.is_glob() && value.text().starts_with(['*', '?', '[']);
+        let values = self.values.as_deref().unwrap_or_default();
+        values.iter().any(is_open) && values.iter().all(|value| is_open(value) || !value.text().starts_with('-'))
+    }
+}
+
 fn shape_of_values(values: &[Expanded]) -> Shape {
     let mut shape = Shape::default();
     for (at, value) in values.iter().enumerate() {
@@ -134,9 +143,16 @@ pub(super) struct Parsed {
     pub(super) first: Option<usize>,
     /// Whether all options are known and no operand might be one.
     pub(super) understood: bool,
+    /// The same, where no pattern of file names means a file that has the name of an option, which is asked otherwise.
+    pub(super) is_told: bool,
 }
 
 impl Parsed {
+    fn puzzle(&mut self) {
+        self.understood = false;
+        self.is_told = false;
+    }
+
     pub(super) fn has(&self, names: &[&str]) -> bool {
         self.given.iter().any(|given| names.contains(&given.name.as_str()))
     }
@@ -162,7 +178,7 @@ pub(super) enum Order {
 impl Spec {
     /// `args` without the program itself.
     pub(super) fn parse(&self, args: &[Arg], order: Order) -> Parsed {
-        let mut parsed = Parsed { understood: true, ..Parsed::default() };
+        let mut parsed = Parsed { understood: true, is_told: true, ..Parsed::default() };
         let mut at = 0;
         let mut only_operands = false;
         while let Some(arg) = args.get(at) {
@@ -176,6 +192,7 @@ impl Spec {
             if !is_option {
                 if !only_operands && arg.may_be_option() {
                     parsed.understood = false;
+                    parsed.is_told &= arg.is_open_pattern();
                 }
                 parsed.first.get_or_insert(at - 1);
                 parsed.operands.push(arg.clone());
@@ -204,7 +221,7 @@ impl Spec {
         let known = self.long.iter().find(|long| long.trim_end_matches(['=', '?']) == name);
         let takes = known.is_some_and(|long| long.ends_with('='));
         if known.is_none() || takes && attached.is_none() && next.is_none() {
-            parsed.understood = false;
+            parsed.puzzle();
         }
         let follows = takes && attached.is_none();
         let value = if follows { next.cloned() } else { attached };
@@ -223,7 +240,7 @@ impl Spec {
             let behind = known.map_or("", |known| &self.short[known + letter.len_utf8()..]);
             let rest = at + letter.len_utf8();
             if known.is_none() {
-                parsed.understood = false;
+                parsed.puzzle();
             }
             if !behind.starts_with(':') {
                 parsed.given.push(Given { name: letter.to_string(), value: None });
@@ -232,7 +249,7 @@ impl Spec {
             let attached = (rest < letters.len()).then(|| arg.tail(rest + 1));
             let follows = attached.is_none() && !behind.starts_with("::");
             if follows && next.is_none() {
-                parsed.understood = false;
+                parsed.puzzle();
             }
             let value = if follows { next.cloned() } else { attached };
             parsed.given.push(Given { name: letter.to_string(), value });

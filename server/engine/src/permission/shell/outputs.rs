@@ -1,58 +1,164 @@
 //! What programs write that their options or endings name, what words may mean behind options that are not known, and which programs run a command of their
 //! own words.
 
+use super::code::{NONE, Options};
 use super::command::Call;
 use super::expansion::{Expanded, Scope};
 use super::file_programs::{Operands, Program};
 use super::options::Arg;
 use super::programs::{at_home, uses};
+use super::version_control::{abbreviates, has_letter};
 use super::{FileAccess, FileUse, Place};
 
-/// What programs write that their options name.
+/// Options whose value is a file or folder that is written.
+const WRITTEN: &[Options] = &[
+    Options {
+        programs: &["curl"],
+        short: "oDc",
+        valued: "AbCdEeFHhKmPQrtTuUwxXyYz",
+        long: &[
+            "--output",
+            "--output-dir",
+            "--dump-header",
+            "--cookie-jar",
+            "--trace",
+            "--trace-ascii",
+            "--stderr",
+            "--etag-save",
+            "--libcurl",
+            "--hsts",
+            "--alt-svc",
+        ],
+    },
+    Options {
+        programs: &["wget"],
+        short: "OoaP",
+        valued: "BQTUtwlADIRXieY",
+        long: &[
+            "--output-document",
+            "--output-file",
+            "--append-output",
+            "--directory-prefix",
+            "--save-cookies",
+            "--rejected-log",
+            "--warc-file",
+            "--hsts-file",
+        ],
+    },
+    Options { programs: &["less"], short: "oO", valued: "bDhjkpPtTxyz#", long: &["--log-file", "--LOG-FILE"] },
+    Options { programs: &["ssh"], short: "E", valued: "BbcDeFIiJLlmOopQRSWw", long: &[] },
+    // Their options of one dash are words.
+    Options {
+        programs: &["gcc", "cc", "g++", "c++", "clang", "clang++", "ld", "as", "rustc", "tsc", "pandoc", "dot"],
+        short: "o",
+        valued: LETTERS,
+        long: &["--output", "--out-dir", "--outFile", "--outDir"],
+    },
+    Options { programs: &["unzip"], short: "d", valued: "xP", long: &[] },
+    Options {
+        programs: &["tar", "bsdtar", "gtar"],
+        short: "C",
+        valued: "bfTXKNgHLVIF",
+        long: &["--directory", "--cd"],
+    },
+    Options {
+        programs: &["patch"],
+        short: "odr",
+        valued: "BDFgipVYz",
+        long: &["--output", "--directory", "--reject-file"],
+    },
+    Options { programs: &["openssl"], long: &["-out", "-keyout"], ..NONE },
+    Options { programs: &["gpg", "gpg2"], short: "o", valued: "uNrRizp", long: &["--output"] },
+    Options {
+        programs: &["go"],
+        long: &["-o", "-coverprofile", "-cpuprofile", "-memprofile", "-outputdir", "-trace"],
+        ..NONE
+    },
+    Options { programs: &["shuf"], short: "o", valued: "nie", long: &["--output"] },
+    Options { programs: &["sdiff"], short: "o", valued: "IwW", long: &["--output"] },
+    Options { programs: &["csplit"], short: "f", valued: "bn", long: &["--prefix"] },
+    Options {
+        programs: &["flex", "bison", "yacc", "strip", "objcopy"],
+        short: "o",
+        valued: "bpSFIOBNRKGLW",
+        long: &["--output"],
+    },
+    Options { programs: &["xmllint"], long: &["--output"], ..NONE },
+    Options {
+        programs: &["rsync"],
+        short: "T",
+        valued: "BefM",
+        long: &["--log-file", "--write-batch", "--only-write-batch", "--backup-dir", "--partial-dir", "--temp-dir"],
+    },
+];
+
+const LETTERS: &str = "abcdefghijklmnpqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// What programs write that their words name.
 pub(super) fn outputs(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
-    let options: &[&str] = match by {
-        "curl" => {
-            &["-o", "--output", "--output-dir", "-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--stderr"]
-        }
-        "less" => &["-o", "-O", "--log-file", "--LOG-FILE"],
-        "ssh" => &["-E"],
-        "wget" => &["-O", "--output-document", "-o", "--output-file", "-a", "-P", "--directory-prefix"],
-        "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "ld" | "as" | "rustc" | "tsc" | "pandoc" => {
-            &["-o", "--output"]
-        }
-        "unzip" => &["-d"],
-        "tar" | "bsdtar" => &["-C", "--directory"],
-        "patch" => &["-o", "--output", "-d", "--directory"],
-        "openssl" => &["-out", "-keyout"],
-        "gpg" => &["-o", "--output"],
-        _ => &[],
-    };
     let mut found = Vec::new();
-    for (at, arg) in words.iter().enumerate() {
-        let text = arg.text.as_deref().unwrap_or(&arg.raw);
-        for option in options {
-            let value = match text.strip_prefix(option) {
-                Some("") => words.get(at + 1).cloned(),
-                Some(rest) if option.starts_with("--") && rest.starts_with('=') => {
-                    Some(arg.text_tail(option.len() + 1))
-                }
-                Some(_) if option.len() == 2 => Some(arg.text_tail(2)),
-                _ => None,
-            };
-            found.extend(value.iter().flat_map(|value| uses(value, by, FileAccess::Write, scope)));
+    let mut written = |arg: &Arg| found.extend(uses(&at_home(arg.clone(), scope), by, FileAccess::Write, scope));
+    for options in WRITTEN.iter().filter(|options| options.programs.contains(&by)) {
+        for (at, arg) in words.iter().enumerate() {
+            let is_other = matches!(arg.text.as_deref(), Some("--cookie"));
+            let value = if is_other { None } else { options.value(arg, words.get(at + 1)) };
+            value.flatten().iter().for_each(&mut written);
         }
     }
-    // The last word is what they copy to; of a host, that is no file here.
-    let target = words.last().filter(|arg| arg.text.as_deref().is_none_or(|text| !text.contains(':')));
+    let named = || words.iter().filter(|arg| !arg.raw.starts_with(['-', '+']));
     match by {
-        "rsync" | "scp" => found.extend(target.iter().flat_map(|arg| uses(arg, by, FileAccess::Write, scope))),
-        "patch" | "ed" | "ex" | "vi" | "vim" | "nvim" | "nano" => {
-            let named = words.iter().filter(|arg| !arg.raw.starts_with(['-', '+']));
-            found.extend(named.flat_map(|arg| uses(arg, by, FileAccess::Write, scope)));
+        // The last word is what they copy to; of a host, that is no file here.
+        "rsync" | "scp" => {
+            let target = words.last().filter(|arg| arg.text.as_deref().is_none_or(|text| !text.contains(':')));
+            target.into_iter().for_each(&mut written);
         }
+        "patch" | "ed" | "ex" | "vi" | "vim" | "nvim" | "nano" | "mktemp" | "mkfifo" | "sponge" => {
+            named().for_each(&mut written);
+        }
+        "yq" if words.iter().any(|arg| has_letter(arg, 'i') || abbreviates(arg, "--inplace", 3)) => {
+            named().for_each(&mut written);
+        }
+        "tar" | "bsdtar" | "gtar" => archive(words).iter().for_each(&mut written),
+        "zip" => named().take(1).for_each(&mut written),
+        "curl" | "wget" => by_address(by, words).iter().for_each(&mut written),
         _ => {}
     }
     found
+}
+
+/// The archive that `tar` makes or adds to.
+fn archive(words: &[Arg]) -> Vec<Arg> {
+    const FILE: Options = Options { programs: &["tar"], short: "f", valued: "bCTXKNgHLVIF", long: &["--file"] };
+    let long = ["--create", "--append", "--update", "--delete", "--concatenate", "--catenate"];
+    let old = words.first().and_then(|arg| arg.text.as_deref()).filter(|text| !text.starts_with('-'));
+    let makes = |letters: &str| letters.contains(['c', 'r', 'u', 'A']);
+    let is_made = old.is_some_and(makes)
+        || words.iter().any(|arg| ['c', 'r', 'u', 'A'].iter().any(|letter| has_letter(arg, *letter)))
+        || words.iter().any(|arg| long.iter().any(|option| abbreviates(arg, option, 4)));
+    if !is_made {
+        return Vec::new();
+    }
+    let by_option = words.iter().enumerate().filter_map(|(at, arg)| FILE.value(arg, words.get(at + 1)).flatten());
+    // In its oldest form the values follow in the order of their letters.
+    let before = old.and_then(|letters| letters.split_once('f')).map(|(before, _)| before);
+    let skipped = before.map(|before| before.matches(|c| FILE.valued.contains(c)).count());
+    by_option.chain(skipped.and_then(|skipped| words.get(1 + skipped)).cloned()).collect()
+}
+
+/// Files that have the name by which a host calls them.
+fn by_address(by: &str, words: &[Arg]) -> Vec<Arg> {
+    let keeps_name = match by {
+        "curl" => words.iter().any(|arg| has_letter(arg, 'O') || abbreviates(arg, "--remote-name-all", 5)),
+        _ => !words.iter().any(|arg| has_letter(arg, 'O') || abbreviates(arg, "--output-document", 4)),
+    };
+    let name = |arg: &Arg| {
+        let text = arg.text.as_deref().filter(|text| !text.starts_with('-') && text.contains('/'))?;
+        let path = text.split(['?', '#']).next()?;
+        let path = path.split_once("://").map_or(path, |(_, path)| path);
+        let (_, name) = path.rsplit_once('/')?;
+        (!name.is_empty()).then(|| Arg::literal(name, arg.span.clone()))
+    };
+    words.iter().filter(|_| keeps_name).filter_map(name).collect()
 }
 
 /// The file that is made of one: with an ending more, or one less.

@@ -6,7 +6,7 @@ use super::expansion::Scope;
 use super::file_programs::{self, Operands};
 use super::options::{Arg, Order, Parsed};
 use super::syntax::Span;
-use super::{Effect, FileAccess, FileUse, Place, interpreters, outputs, scripts, transfer, version_control};
+use super::{Effect, FileAccess, FileUse, Place, interpreters, links, outputs, scripts, transfer, version_control};
 
 #[derive(Default)]
 pub(super) struct Judged {
@@ -114,7 +114,15 @@ pub(super) fn likely_files(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUs
     if NO_PATHS.contains(&by) {
         return Vec::new();
     }
-    words.iter().flat_map(|arg| likely_file(by, arg, scope)).collect()
+    words.iter().filter(|arg| !is_count(arg)).flat_map(|arg| likely_file(by, arg, scope)).collect()
+}
+
+/// `-j$(nproc)`: as many as there are processors.
+fn is_count(arg: &Arg) -> bool {
+    const COUNTS: [&str; 4] = ["$(nproc)", "$(nproc --all)", "$(getconf _NPROCESSORS_ONLN)", "$(sysctl -n hw.ncpu)"];
+    let raw = arg.raw.replace('"', "");
+    let count = ["-j", "--jobs=", ""].into_iter().find_map(|option| raw.strip_prefix(option));
+    count.is_some_and(|count| COUNTS.contains(&count))
 }
 
 fn likely_file(by: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
@@ -187,7 +195,7 @@ fn file_work(name: &str, program: &file_programs::Program, call: &Call, scope: &
     let parsed = program.options.parse(call.words(), Order::Mixed);
     let mut judged = Judged::default();
     judged.effect.is_file_work = parsed.understood;
-    if !parsed.understood {
+    if !parsed.is_told {
         // Any word may be the value of an option, such as the beginning of a known one: each counts as what the program does at most.
         for arg in call.words() {
             judged.files.extend(outputs::at_most(name, program, arg, scope));
@@ -209,7 +217,7 @@ fn file_work(name: &str, program: &file_programs::Program, call: &Call, scope: &
     if parsed.given.iter().any(|given| outputs::is_strange(program, &given.name)) {
         judged.effect.runs_unseen = Some("one of its options runs a program".to_owned());
     }
-    if program.is_careful() && (!parsed.understood || call.is_open) {
+    if program.is_careful() && (!parsed.is_told || call.is_open) {
         judged.effect.runs_unseen = Some("a word that may be an option".to_owned());
     }
     operands(name, program.operands, &parsed, call, scope, &mut judged);
@@ -249,6 +257,17 @@ fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Sc
         }
         Operands::Copy { source } => {
             let given_target = parsed.has(&["t", "target-directory"]);
+            // Alone it is what the link leads to, which has the name of that, here.
+            if let [one] = parsed.operands.as_slice()
+                && matches!(name, "ln" | "link")
+                && !given_target
+            {
+                all(std::slice::from_ref(one), FileAccess::Read);
+                all(std::slice::from_ref(one), source);
+                let target = links::name_of(one);
+                all(target.as_slice(), FileAccess::Write);
+                return link(std::slice::from_ref(one), target.as_slice(), judged);
+            }
             let split = if given_target { parsed.operands.len() } else { parsed.operands.len().saturating_sub(1) };
             let (sources, target) = parsed.operands.split_at(split);
             // What is moved or linked can be read, and a link written to, by its new name.

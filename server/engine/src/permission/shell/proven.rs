@@ -210,7 +210,7 @@ pub(super) fn reads_only(call: &Call) -> bool {
     let parsed = Spec { short: proven.short, long: proven.long }.parse(call.words(), Order::Mixed);
     match proven.words {
         Words::Anything => true,
-        Words::Operands => parsed.understood,
+        Words::Operands => parsed.is_told,
         Words::AtMost(count) => parsed.understood && parsed.operands.len() <= count && parsed.operands_are_single(),
         Words::Format => {
             let formats = |text: &Option<String>| text.as_ref().is_some_and(|text| text.starts_with('+'));

@@ -5,14 +5,12 @@ use super::expansion::Scope;
 use super::options::{Arg, Order, Parsed, Spec};
 use super::programs::{Judged, here, likely_files, uses};
 use super::{Effect, FileAccess};
-use losses::{
-    ANYTHING, COMMITS, HISTORY, REMOTE, STASHED, TRACKED, UNTRACKED, abbreviates, has, has_letter, losses, starts,
-};
+use losses::{ANYTHING, COMMITS, HISTORY, REMOTE, STASHED, TRACKED, UNTRACKED, has, losses, starts};
 
 mod losses;
 mod reads;
 
-pub(super) use losses::discards_repository;
+pub(super) use losses::{abbreviates, discards_repository, has_letter};
 
 /// General options of git that take a value in the next word.
 const WITH_VALUE: [&str; 9] = [
@@ -62,6 +60,9 @@ pub(super) fn git(call: &Call, scope: &Scope) -> Judged {
         return judged;
     };
     let sets_alias = name == "config" && rest.iter().any(|arg| starts(arg, "alias.") || arg.text.is_none());
+    if name == "config" && configures_code(rest) {
+        judged.unknown.push((words[at].span.clone(), "a setting of git that may name a program to run"));
+    }
     let loses = losses(name, rest).or(judged.effect.loses).or(sets_alias.then_some(ANYTHING));
     if let Some(arg) = rest.iter().find(|arg| runs_its_value(name, arg)) {
         judged.unknown.push((arg.span.clone(), "an option by which git runs a program"));
@@ -98,19 +99,6 @@ pub(super) fn git(call: &Call, scope: &Scope) -> Judged {
 
 /// `-C DIR` leads elsewhere; `-c` and others may name programs to run.
 fn general_options(words: &[Arg], judged: &mut Judged) {
-    const CALM_SETTINGS: [&str; 3] = ["core.pager=cat", "core.fsmonitor=false", "core.fsmonitor="];
-    const CALM_KEYS: [&str; 10] = [
-        "color.",
-        "user.name",
-        "user.email",
-        "core.quotepath",
-        "core.autocrlf",
-        "advice.",
-        "init.defaultbranch",
-        "log.showsignature",
-        "commit.gpgsign",
-        "tag.gpgsign",
-    ];
     const CALM: [&str; 12] = [
         "-C",
         "--no-pager",
@@ -131,17 +119,14 @@ fn general_options(words: &[Arg], judged: &mut Judged) {
         if text == "-c" {
             let setting =
                 words.next().and_then(|setting| setting.text.as_deref()).unwrap_or_default().to_ascii_lowercase();
-            let is_calm = |key: &str| match key.strip_suffix('.') {
-                Some(_) => setting.starts_with(key),
-                None => setting.split('=').next() == Some(key),
-            };
             if setting.starts_with("alias.") || setting.is_empty() {
                 judged.effect.loses = Some(ANYTHING);
             }
             if ["gc.prune", "gc.reflog", "gc.worktreeprune"].iter().any(|key| setting.starts_with(key)) {
                 judged.effect.loses = Some(HISTORY);
             }
-            if !CALM_KEYS.iter().any(|key| is_calm(key)) && !CALM_SETTINGS.contains(&setting.as_str()) {
+            if !is_calm_key(setting.split('=').next().unwrap_or_default()) && !CALM_SETTINGS.contains(&setting.as_str())
+            {
                 judged.unknown.push((arg.span.clone(), "a setting of git that may name a program to run"));
             }
         } else if !CALM.contains(&text) {
@@ -158,28 +143,101 @@ fn general_options(words: &[Arg], judged: &mut Judged) {
     }
 }
 
+const CALM_SETTINGS: [&str; 3] = ["core.pager=cat", "core.fsmonitor=false", "core.fsmonitor="];
+
+/// Keys of settings that neither name a program nor lead to further settings.
+const CALM_KEYS: [&str; 26] = [
+    "color.",
+    "user.name",
+    "user.email",
+    "core.quotepath",
+    "core.autocrlf",
+    "advice.",
+    "init.defaultbranch",
+    "log.showsignature",
+    "commit.gpgsign",
+    "tag.gpgsign",
+    "core.eol",
+    "core.safecrlf",
+    "core.filemode",
+    "core.ignorecase",
+    "core.longpaths",
+    "core.abbrev",
+    "core.precomposeunicode",
+    "pull.rebase",
+    "pull.ff",
+    "push.default",
+    "push.autosetupremote",
+    "fetch.prune",
+    "rebase.autostash",
+    "rerere.enabled",
+    "merge.conflictstyle",
+    "diff.algorithm",
+];
+
+/// `key`: in small letters.
+fn is_calm_key(key: &str) -> bool {
+    CALM_KEYS.iter().any(|calm| if calm.ends_with('.') { key.starts_with(calm) } else { key == *calm })
+}
+
+/// Whether `git config` sets what is code, for this or a later command.
+fn configures_code(words: &[Arg]) -> bool {
+    const READS: [&str; 11] = [
+        "--get",
+        "--get-all",
+        "--get-regexp",
+        "--get-urlmatch",
+        "--get-color",
+        "--get-colorbool",
+        "--list",
+        "-l",
+        "--unset",
+        "--unset-all",
+        "--remove-section",
+    ];
+    const TAKES: [&str; 8] = ["-f", "--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
+    let edits = |arg: &Arg| has_letter(arg, 'e') || abbreviates(arg, "--edit", 3);
+    if words.iter().any(edits) {
+        return true;
+    }
+    if has(words, &READS) {
+        return false;
+    }
+    let is_value = |at: usize| at.checked_sub(1).is_some_and(|before| has(&words[before..at], &TAKES));
+    let operands: Vec<&Arg> =
+        words.iter().enumerate().filter(|(at, arg)| !starts(arg, "-") && !is_value(*at)).map(|(_, arg)| arg).collect();
+    let operands = match operands.first().and_then(|first| first.text.as_deref()) {
+        Some("get" | "list" | "unset" | "remove-section") => return false,
+        Some("edit" | "rename-section") => return true,
+        Some("set") => &operands[1..],
+        _ => &operands[..],
+    };
+    match operands {
+        [key, _, ..] => key.text.as_deref().is_none_or(|key| !is_calm_key(&key.to_ascii_lowercase())),
+        _ => false,
+    }
+}
+
 /// Options, and beginnings of such, whose value git runs, and addresses that do so.
 fn runs_its_value(name: &str, arg: &Arg) -> bool {
-    let long = |option: &str, least: usize| abbreviates(arg, option, least);
+    let long = |option: &str| abbreviates(arg, option, 3);
     match name {
-        "grep" => has_letter(arg, 'O') || long("--open-files-in-pager", 4),
-        "rebase" => has_letter(arg, 'x') || long("--exec", 4),
-        "difftool" => has_letter(arg, 'x') || long("--extcmd", 4),
+        "grep" => has_letter(arg, 'O') || long("--open-files-in-pager"),
+        "rebase" => has_letter(arg, 'x') || long("--exec"),
+        "difftool" => has_letter(arg, 'x') || long("--extcmd"),
         "clone" | "fetch" | "pull" | "ls-remote" | "fetch-pack" => {
-            long("--upload-pack", 4)
-                || long("--exec", 5)
-                || name == "clone" && (has_letter(arg, 'u') || long("--template", 4) || long("--config", 5))
+            long("--upload-pack")
+                || long("--exec")
+                || name == "clone" && (has_letter(arg, 'u') || long("--template") || long("--config"))
                 || name == "clone" && (starts(arg, "-c") || arg.raw == "-c")
                 || arg.text.as_deref().is_some_and(|text| text.contains("::"))
         }
         "push" | "send-pack" => {
-            long("--receive-pack", 5)
-                || long("--exec", 4)
-                || arg.text.as_deref().is_some_and(|text| text.contains("::"))
+            long("--receive-pack") || long("--exec") || arg.text.as_deref().is_some_and(|text| text.contains("::"))
         }
-        "archive" => long("--exec", 4),
-        "init" => long("--template", 4),
-        "filter-branch" => long("--tree-filter", 4),
+        "archive" => long("--exec"),
+        "init" => long("--template"),
+        "filter-branch" => long("--tree-filter"),
         _ => false,
     }
 }

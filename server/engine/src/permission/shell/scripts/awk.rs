@@ -53,9 +53,9 @@ fn tokens(program: &str) -> Option<Vec<Token>> {
             tokens.push(Token::Text(text));
             rest = behind;
         } else if c == '/' && is_value(tokens.last()) {
-            // A division, unless it is a pattern all the same: then it would have an end.
+            // A division, behind a number surely. Else it may be a pattern all the same, which would have an end.
             let line = behind.split('\n').next().unwrap_or_default();
-            if line.contains('/') {
+            if line.contains('/') && tokens.last() != Some(&Token::Number) {
                 return None;
             }
             tokens.push(Token::Other('/'));
@@ -85,7 +85,8 @@ fn tokens(program: &str) -> Option<Vec<Token>> {
 
 /// Behind it `/` divides.
 fn is_value(token: Option<&Token>) -> bool {
-    const BEFORE_PATTERNS: [&str; 7] = ["print", "printf", "return", "in", "else", "do", "case"];
+    // `case` is the name of a variable to some.
+    const BEFORE_PATTERNS: [&str; 6] = ["print", "printf", "return", "in", "else", "do"];
     match token {
         Some(Token::Word(word)) => !BEFORE_PATTERNS.contains(&word.as_str()),
         Some(Token::Text(_) | Token::Pattern | Token::Number | Token::Sign("++" | "--")) => true,
@@ -111,22 +112,41 @@ fn string(text: &str) -> Option<(Option<String>, &str)> {
     None
 }
 
+/// What stands behind the end. `None` where awks differ in which `/` that is: in brackets that hold `/`, `[`, `]` or escapes of these.
 fn pattern(text: &str) -> Option<&str> {
-    let mut escaped = false;
-    for (at, c) in text.char_indices() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
+    let mut rest = text;
+    loop {
+        let c = rest.chars().next()?;
+        let behind = &rest[c.len_utf8()..];
+        rest = match c {
+            '/' => return Some(behind),
             '\n' => return None,
-            // `[/]` hides an end from some awks and not from others.
-            '/' => {
-                let brackets = text[..at].matches('[').count() == text[..at].matches(']').count();
-                return brackets.then_some(&text[at + 1..]);
-            }
-            _ => {}
-        }
+            '\\' => &behind[behind.chars().next().filter(|c| *c != '\n')?.len_utf8()..],
+            '[' => bracket(behind)?,
+            _ => behind,
+        };
     }
-    None
+}
+
+/// What stands behind brackets that all awks read alike.
+fn bracket(text: &str) -> Option<&str> {
+    let mut rest = text.strip_prefix('^').unwrap_or(text);
+    let mut is_empty = true;
+    loop {
+        let c = rest.chars().next()?;
+        let behind = &rest[c.len_utf8()..];
+        rest = match c {
+            ']' => return (!is_empty).then_some(behind),
+            '[' => {
+                let (class, behind) = behind.strip_prefix(':')?.split_once(":]")?;
+                class.bytes().all(|byte| byte.is_ascii_lowercase()).then_some(behind)?
+            }
+            '\\' => &behind[behind.chars().next().filter(|c| c.is_ascii_alphanumeric() || *c == '.')?.len_utf8()..],
+            '/' | '\n' => return None,
+            _ => behind,
+        };
+        is_empty = false;
+    }
 }
 
 struct Reading<'a> {

@@ -29,7 +29,7 @@ pub(super) fn losses(name: &str, words: &[Arg]) -> Option<&'static str> {
     };
     let computed = words.iter().enumerate().any(|(at, arg)| {
         let before = at.checked_sub(1).and_then(|before| words.get(before));
-        arg.text.is_none() && arg.may_be_option() && !takes_text(before)
+        arg.text.is_none() && arg.may_be_option() && !arg.is_open_pattern() && !takes_text(before)
     });
     let first = words.iter().find(|arg| !starts(arg, "-")).and_then(|arg| arg.text.as_deref());
     let lost = match name {
@@ -230,14 +230,14 @@ pub(super) fn starts(arg: &Arg, head: &str) -> bool {
 }
 
 /// Git takes any beginning of a long option that is no beginning of another.
-pub(super) fn abbreviates(arg: &Arg, option: &str, least: usize) -> bool {
+pub(in crate::permission::shell) fn abbreviates(arg: &Arg, option: &str, least: usize) -> bool {
     let Some(text) = arg.text.as_deref() else { return false };
     let text = text.split('=').next().unwrap_or_default();
     text.len() >= least && option.starts_with(text) && text.starts_with("--")
 }
 
 /// A letter in a cluster of short options: `-fd` holds `d`.
-pub(super) fn has_letter(arg: &Arg, letter: char) -> bool {
+pub(in crate::permission::shell) fn has_letter(arg: &Arg, letter: char) -> bool {
     let Some(letters) = arg.text.as_deref().and_then(|text| text.strip_prefix('-')) else { return false };
     !letters.starts_with('-') && letters.contains(letter)
 }

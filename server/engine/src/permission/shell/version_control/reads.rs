@@ -35,6 +35,11 @@ pub(super) fn by_options(name: &str, words: &[Arg], scope: &Scope, judged: &mut 
         let text = arg.text.as_deref().unwrap_or_default();
         let attached = match text.find('=') {
             Some(sign) if of_long => Some(arg.text_tail(sign + 1)),
+            // `-f.env`, unless it stands in the value of another option: `-mFix`.
+            _ if of_short => text
+                .find(['F', 't', 'f', 'S', 'X', 'm', 'c', 'C', 'e', 'u', 'L', 'A', 'B'])
+                .filter(|&at| at + 1 < text.len() && text[at..].starts_with(['F', 't', 'f', 'S', 'X']))
+                .map(|at| arg.text_tail(at + 1)),
             _ => None,
         };
         let file = attached.or_else(|| words.get(at + 1).cloned());
