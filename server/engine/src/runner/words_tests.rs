@@ -1,6 +1,5 @@
 use super::evasion_tests::{allowing, everything, judged, open, shut};
 use crate::permission::Verdict::{Allow, Ask, Deny};
-use crate::workbench::Bench;
 
 #[tokio::test]
 async fn r8_1_scripts_are_read_as_each_kind_of_awk_reads_them() {
