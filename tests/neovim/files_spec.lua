@@ -23,12 +23,12 @@ local function ask(child, method, params)
   child:command('CopydeskNew')
   child:prompt(([[
     local result, err = request(%q, vim.json.decode(%q))
-    say(err and 'error ' .. vim.json.encode(err) or 'result ' .. vim.inspect(result):gsub('%%s+', ' ') .. ' end')
+    say(err and 'error ' .. vim.json.encode(err) or 'result: ' .. vim.inspect(result):gsub('%%s+', ' ') .. ' end')
     finish()
   ]]):format(method, vim.json.encode(params)))
   child:wait("return not require('copydesk.session').running()", 'the answer')
   child:wait_chat(' end')
-  return (child:chat():gsub('^.*result ', ''))
+  return (child:chat():gsub('^.*result: ', ''))
 end
 
 ---@param child Child

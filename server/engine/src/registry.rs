@@ -222,6 +222,15 @@ fn named<'a>(tools: impl Iterator<Item = &'a Arc<dyn AnyTool>> + Clone, name: &s
 }
 
 #[cfg(test)]
+#[path = "registry_page_tests.rs"]
+#[expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a failed unwrap fails the test, which compares a committed file"
+)]
+mod page_tests;
+
+#[cfg(test)]
 #[path = "registry_tests.rs"]
 #[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;

@@ -308,12 +308,12 @@ async fn r21_1_at_a_terminal_the_output_of_a_command_is_shown_while_it_runs() {
     allow(&home, &model, "bash");
     let mut terminal = Pty::spawn(command(&home, &["do it"]));
     let shown = terminal.expect("\u{1b}[2mfirst").await;
-    assert!(shown.contains("… ") && !shown.contains("  \u{1b}[2m4"), "the last lines: {shown:?}");
+    assert!(shown.contains("…\u{1b}[0m seq 1 9") && !shown.contains("  \u{1b}[2m4"), "the last lines: {shown:?}");
     home.write("go", "");
     let end = terminal.expect("Done.").await;
     // Five lines and their title go before what stays is written.
     assert!(end.contains(&"\u{1b}[1A\r\u{1b}[K".repeat(5)), "{end:?}");
-    assert!(end.contains("✓ ") && end.contains("last"), "{end:?}");
+    assert!(end.contains("✓\u{1b}[0m seq 1 9") && end.contains("last"), "{end:?}");
     assert_eq!(terminal.end().await.0, Some(0));
     model.finish();
 }

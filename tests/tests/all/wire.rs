@@ -82,6 +82,7 @@ async fn a_client_that_opts_in_is_told_version_and_methods() {
     assert_eq!(opt_in["agentInfo"]["name"], "copydesk");
     let methods = [
         "_copydesk/diagnostics",
+        "_copydesk/language",
         "_copydesk/save",
         "_copydesk/files_changed",
         "_copydesk/trust_changed",
