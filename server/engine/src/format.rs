@@ -7,6 +7,7 @@ mod known;
 mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -77,6 +78,8 @@ pub struct Formatting {
     pub(crate) confinement: Confinement,
     pub(crate) experimental_oxfmt: bool,
     pub(crate) learned: Arc<Learned>,
+    /// The text changed under its formatters again and again: for this call it stays as it is given.
+    pub(crate) left_out: AtomicBool,
 }
 
 /// What came of a text.
@@ -111,6 +114,10 @@ impl Formatting {
             return None;
         }
         let mut formatted = Formatted { text: text.to_owned(), by: Vec::new(), failures: Vec::new() };
+        if self.left_out.load(Ordering::Relaxed) {
+            formatted.failures.push("It was not formatted, since it changes all the time.".to_owned());
+            return Some(formatted);
+        }
         for formatter in ready {
             if self.cancel.is_cancelled() {
                 break;
@@ -128,6 +135,11 @@ impl Formatting {
             }
         }
         Some(formatted)
+    }
+
+    /// They take longer than the text stands still, so that an edit would never come to be.
+    pub(crate) fn leave_out(&self) {
+        self.left_out.store(true, Ordering::Relaxed);
     }
 
     /// What the user is to know, each once a session.

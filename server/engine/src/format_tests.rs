@@ -389,3 +389,56 @@ async fn settled(is_so: impl Fn() -> bool) {
     };
     tokio::time::timeout(Duration::from_secs(2), wait).await.unwrap();
 }
+
+/// Be it that it changes nothing, that it is not there, or that it changes another line.
+#[tokio::test]
+async fn r1_2_a_formatter_does_not_unify_the_line_endings_of_a_file_that_has_several() {
+    let mixed = "one\r\ntwo\nx\rfour\r\n";
+    type Answer = fn(&str, &str) -> Result<String, (i32, &'static str)>;
+    let answers: [(Answer, &str); 3] = [
+        (|_, text| Ok(text.to_owned()), "one\r\ntwo\ny=1\rfour\r\n"),
+        (|_, _| Err((127, "command not found")), "one\r\ntwo\ny=1\rfour\r\n"),
+        (spaced, "one\r\ntwo\ny = 1\rfour\r\n"),
+    ];
+    for (answer, expected) in answers {
+        let bench = bench(all());
+        bench.shell.formats(answer);
+        bench.put("/w/a.go", mixed);
+        bench.done(EDIT, edit("a.go", "x", "y=1")).await;
+        assert_eq!(bench.text("/w/a.go"), expected);
+    }
+}
+
+/// Formatters take their time, and users go on: the edit comes to be, if not formatted.
+#[tokio::test]
+async fn r6_2_who_types_while_formatters_run_neither_loses_a_word_nor_the_edit() {
+    for always in [false, true] {
+        let bench = bench(all());
+        bench.put("/w/a.go", "x\n");
+        bench.open("/w/a.go", 1, "x\n");
+        let overlay = Arc::clone(&bench.overlay);
+        let document = bench.document("/w/a.go", 1, "x\n");
+        let typed = std::sync::atomic::AtomicI32::new(0);
+        bench.shell.formats(move |command, text| {
+            let count = typed.load(std::sync::atomic::Ordering::Relaxed);
+            if always || count == 0 {
+                let count = typed.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+                let text = format!("x\n{}", "typed\n".repeat(usize::try_from(count).unwrap()));
+                overlay.open(copydesk_workspace::document::Document {
+                    version: 1 + count,
+                    text: text.as_str().into(),
+                    ..document.clone()
+                });
+            }
+            spaced(command, text)
+        });
+        let text = bench.done(EDIT, edit("a.go", "x", "a=1")).await;
+        let buffer = bench.buffer("/w/a.go");
+        if always {
+            assert!(buffer.starts_with("a=1\ntyped\n"), "{buffer}");
+            assert!(text.contains("was not formatted, since it changes all the time"), "{text}");
+        } else {
+            assert_eq!(buffer, "a = 1\ntyped\n");
+        }
+    }
+}

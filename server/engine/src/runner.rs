@@ -125,6 +125,8 @@ impl RunnerDeps {
 
 /// How often a call is prepared because the text under it moved.
 const TRIES: usize = 5;
+/// Of these so many with formatters, which take the longest.
+const FORMATTED_TRIES: usize = 3;
 
 /// Runs the calls of one turn. Calls may run beside each other: what changes something is committed in the order in which `run` was first polled.
 pub struct Runner {
@@ -313,6 +315,9 @@ impl Runner {
                 }
                 commit::Committed::Moved(reason) => {
                     tracing::debug!(call = %view.call, reason, "the base moved");
+                    if tries >= FORMATTED_TRIES {
+                        ctx.formatting.leave_out();
+                    }
                 }
                 commit::Committed::Leads(access) => {
                     resolved = way.next(self, resolved, access).await?;

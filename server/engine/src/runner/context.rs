@@ -2,6 +2,7 @@
 
 use std::mem;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::access::Resolved;
 use super::command::Reach;
@@ -98,6 +99,7 @@ impl Runner {
             confinement: confine(&config.sandbox, &ports.shell.sandbox(), facts, &*ports.environment, rights),
             experimental_oxfmt: flag("OPENCODE_EXPERIMENTAL_OXFMT") || flag("COPYDESK_EXPERIMENTAL_OXFMT"),
             learned: Arc::clone(&self.deps.formatters),
+            left_out: AtomicBool::new(false),
         }
     }
 

@@ -101,7 +101,11 @@ impl Change {
             return Ok(self);
         };
         let mut notes = [self.notes, failures].concat();
-        let text = with_endings_of(&given, &text);
+        if by.is_empty() {
+            return Ok(Self { notes, ..self });
+        }
+        // Of a text that has several line endings, each stays the formatter's business.
+        let text = if has_one_line_ending(&given) { with_endings_of(&given, &text) } else { text.into() };
         if *text == given {
             return Ok(Self { notes, ..self });
         }
@@ -307,6 +311,12 @@ fn remarks(change: &Change, applied: &Applied) -> Vec<String> {
         );
     }
     said
+}
+
+fn has_one_line_ending(text: &str) -> bool {
+    let count = |ending: &str| text.matches(ending).count();
+    let both = count("\r\n");
+    [both, count("\n") - both, count("\r") - both].into_iter().filter(|count| *count > 0).count() <= 1
 }
 
 /// What could not be read again is not written (R18.1).

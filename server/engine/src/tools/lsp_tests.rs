@@ -368,3 +368,25 @@ async fn r20_1_paths_that_are_shown_are_those_that_calls_take() {
     check("/w/sub", &["/w/sub", "/other/lib"], &["lib"]).await;
     check("/w", &["/w", "/other/lib", "/w/sub"], &["sub"]).await;
 }
+
+#[tokio::test]
+async fn r8_3_a_server_that_edits_outside_of_the_workspace_needs_the_user_s_word() {
+    let bench = bench(Bench::trusting());
+    bench.put("/home/user/.profile", "old\n");
+    bench.disk.put_link(&path("/w/inside.py"), "/home/user/.profile");
+    for file in ["/home/user/.profile", "/w/inside.py", "/w/../home/user/.profile"] {
+        for _ in 0..3 {
+            bench.diagnostics.knows(found(LanguageFound::Changes(vec![
+                edit("/w/a.py", None, &[(0, 4)]),
+                edit(file, None, &[(0, 0)]),
+            ])));
+        }
+        let asked = bench.client.asks().len();
+        let (outcome, ()) = tokio::join!(bench.call("lsp", rename()), async {
+            bench.client.next_ask().await.select(OptionKind::RejectOnce, None);
+        });
+        assert_ne!(outcome.result.status, crate::message::ToolStatus::Completed);
+        assert_eq!(bench.client.asks().len(), asked + 1);
+        assert_eq!((bench.text("/home/user/.profile").as_str(), bench.text("/w/a.py")), ("old\n", A.to_owned()));
+    }
+}
