@@ -157,7 +157,7 @@ impl Folder {
         let margin = "  ".repeat(indent);
         // Writing to a string cannot fail.
         for (name, folder) in &self.folders {
-            let name = shown(name);
+            let name = searched::shown_name(name);
             if depth > 1 {
                 let _ = writeln!(text, "{margin}{name}/");
                 folder.draw(depth - 1, indent + 1, text);
@@ -166,7 +166,7 @@ impl Folder {
             }
         }
         for name in &self.files {
-            let _ = writeln!(text, "{margin}{}", shown(name));
+            let _ = writeln!(text, "{margin}{}", searched::shown_name(name));
         }
     }
 }
@@ -196,10 +196,6 @@ fn drawn(roots: &[AbsPath], files: &[AbsPath]) -> String {
         tree.draw(depth, 1, &mut text);
     }
     text
-}
-
-fn shown(name: &str) -> String {
-    if name.contains(char::is_control) { format!("{name:?}") } else { name.to_owned() }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use self::notebook::Notebook;
 use super::lines::{self, Window};
-use super::{described, path};
+use super::{described, path, searched};
 use crate::message::SeenFile;
 use crate::output::Limits;
 use crate::ports::Preview;
@@ -182,11 +182,12 @@ fn of_folder(entries: &[DirEntry], wanted: &Wanted) -> Result<ToolOutput, ToolEr
     let mut last = first - 1;
     for entry in entries.iter().skip(first - 1).take(wanted.window.limit) {
         let slash = if entry.kind == FileKind::Directory { "/" } else { "" };
-        if body.len() + entry.name.len() + 2 > wanted.window.max_bytes {
+        let name = searched::shown_name(&entry.name);
+        if body.len() + name.len() + 2 > wanted.window.max_bytes {
             break;
         }
         // Writing to a string cannot fail.
-        let _ = writeln!(body, "{}{slash}", entry.name);
+        let _ = writeln!(body, "{name}{slash}");
         last += 1;
     }
     let footer = if last >= total && first == 1 {

@@ -239,3 +239,11 @@ async fn c25_read_shows_the_buffer_not_the_disk() {
     assert!(text.contains("1: one\n2: two\n") && text.ends_with("This is the editor's text, saved or not."), "{text}");
     assert_eq!(bench.seen.get(&path("/w/a")), Some(ContentHash::of(b"one\ntwo\n")));
 }
+
+#[tokio::test]
+async fn r1_4_a_name_with_a_line_break_is_one_entry_of_a_folder() {
+    let bench = Bench::new();
+    bench.put("/w/d/a\n.env", "x").put("/w/d/b", "x");
+    let text = bench.done("read", json!({ "filePath": "d" })).await;
+    assert!(text.contains("<entries>\n\"a\\n.env\"\nb\n</entries>"), "{text}");
+}

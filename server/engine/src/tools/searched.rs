@@ -1,5 +1,7 @@
 //! What `glob` and `grep` have in common: where they look, and what they say of what they did not look at.
 
+use std::borrow::Cow;
+
 use copydesk_workspace::disk::{DiskError, FileKind};
 use copydesk_workspace::path::AbsPath;
 use serde_json::Value;
@@ -80,8 +82,12 @@ pub(super) fn title(verb: &str, partial: &Value) -> String {
 
 /// A path on a line of its own: names with line breaks and the like are quoted.
 pub(super) fn shown(path: &AbsPath) -> String {
-    let text = path.to_string();
-    if text.contains(char::is_control) { format!("{text:?}") } else { text }
+    shown_name(&path.to_string()).into_owned()
+}
+
+/// On one line, whatever it holds.
+pub(super) fn shown_name(name: &str) -> Cow<'_, str> {
+    if name.contains(char::is_control) { Cow::Owned(format!("{name:?}")) } else { Cow::Borrowed(name) }
 }
 
 pub(super) fn told(error: SearchError) -> ToolError {
