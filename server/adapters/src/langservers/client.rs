@@ -215,7 +215,10 @@ impl Caller for Line {
         Box::pin(async move {
             for _ in 0..MOST_QUESTIONS {
                 match self.peer.request(method, params.clone()).await {
-                    Ok(result) => return Ok(Called { result, encoding: self.known.encoding() }),
+                    Ok(result) => {
+                        self.known.answered();
+                        return Ok(Called { result, encoding: self.known.encoding() });
+                    }
                     Err(CallError::Remote(error)) if matches!(error.code, SERVER_CANCELLED | CONTENT_MODIFIED) => {
                         tokio::time::sleep(ASK_AGAIN).await;
                     }

@@ -1,6 +1,7 @@
 //! What a server was told and what it has said, shared between those who ask and the connection. Decides which diagnostics are of a text.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use copydesk_engine::ports::Diagnostic;
@@ -18,6 +19,8 @@ pub(super) struct Known {
     state: Mutex<State>,
     /// Moves with every change: whoever waits looks again.
     changed: watch::Sender<u64>,
+    /// It has answered a question about code.
+    answered: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -57,13 +60,21 @@ impl Known {
             without_version: false,
             with_version: false,
         };
-        Self { state: Mutex::new(state), changed: watch::Sender::new(0) }
+        Self { state: Mutex::new(state), changed: watch::Sender::new(0), answered: AtomicBool::new(false) }
     }
 
     pub(super) fn initialized(&self, encoding: PositionEncoding, pulls: bool) {
         let mut state = self.lock();
         state.encoding = encoding;
         state.pulls |= pulls;
+    }
+
+    pub(super) fn answered(&self) {
+        self.answered.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
     }
 
     pub(super) fn pulls(&self) -> bool {

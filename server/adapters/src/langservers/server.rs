@@ -341,6 +341,9 @@ impl Actor {
 
     async fn crashed(&mut self) {
         let Some(running) = self.running.take() else { return };
+        if running.known.has_answered() {
+            self.failures = 0;
+        }
         let last_words = running.process.as_ref().map(ServerProcess::last_words).unwrap_or_default();
         tracing::warn!(server = self.recipe.name, last_words, "a language server has ended");
         running.connection.abort();

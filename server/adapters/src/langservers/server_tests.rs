@@ -51,7 +51,7 @@ impl Handler for Script {
         match request.method.as_str() {
             "initialize" if self.character.hangs => Reply::Abortable(Box::pin(std::future::pending())),
             "initialize" => Reply::Now(Ok(json!({ "capabilities": self.character.capabilities }))),
-            "shutdown" => Reply::Now(Ok(Value::Null)),
+            "shutdown" | "textDocument/hover" => Reply::Now(Ok(Value::Null)),
             "textDocument/diagnostic" => match &self.character.answers {
                 Some(answers) => Reply::Now(answers()),
                 None => Reply::Abortable(Box::pin(std::future::pending())),
@@ -472,4 +472,20 @@ async fn r11_4_a_server_that_reads_nothing_is_ended_and_started_again() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     handle.line(vec![file("a.py", "x")]).await;
     timeout(Duration::from_secs(5), starts.recv()).await.expect("it is started again").unwrap();
+}
+
+/// Five crashes in a week are no five starts that come to nothing.
+#[tokio::test(start_paused = true)]
+async fn r11_4_a_server_that_answers_questions_is_never_left_alone_for_its_crashes() {
+    let mut stage = stage(Character { capabilities: json!({ "hoverProvider": true }), ..Character::default() });
+    for _ in 0..2 * MOST_FAILURES {
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        let line = stage.handle.line(vec![file("a.py", "x")]).await.expect("it is started again");
+        let played = stage.started().await;
+        assert!(super::super::language::Caller::call(&line, "textDocument/hover", json!({})).await.is_ok());
+        played.connection.abort();
+        assert!(played.connection.await.is_err());
+    }
+    assert_eq!(stage.troubles.take(), [""; 0]);
+    stage.close().await;
 }
