@@ -22,6 +22,7 @@ mod file_programs;
 mod find;
 mod interpreters;
 mod links;
+mod network;
 mod numbers;
 mod options;
 mod outputs;

@@ -99,6 +99,10 @@ async fn r8_1_code_in_words_is_found_however_its_option_is_shortened_or_joined()
         "git config --type path include.path ./x",
         "git config \"$x\" y",
         "git config --edit",
+        "git remote-ext x 'sh -c touch% x'",
+        "git merge-index ./x -a",
+        "git send-email --to-cmd='touch x' a",
+        "git send-email --smtp-server=./x a",
         "zip -q -T -TT'touch x;' a.zip open",
         "zip -qTT./x a.zip open",
         "nm --plugin ./x.so open",
@@ -275,4 +279,112 @@ async fn r8_1_a_pattern_is_an_option_only_where_a_file_has_such_a_name() {
         .await;
     let made = ["echo a > ./-x; sed p *.py", "tar xf a.tar; sed p *.py"];
     shut(&bench(), &made).await;
+}
+
+#[tokio::test]
+async fn r8_1_commands_within_words_are_found_behind_options_and_in_the_input() {
+    let programs = ["npm", "pnpm", "uv", "bundle", "cargo", "sqlite3", "psql", "ssh", "m4", "tar"];
+    let bench = allowing(&programs);
+    bench.put("/w/--to-command=x.py", "");
+    let commands = [
+        "pnpm -r exec touch x",
+        "pnpm --filter a exec touch x",
+        "npm --silent x touch x",
+        "npm explore a -- touch x",
+        "uv --offline run touch x",
+        "bundle --verbose exec touch x",
+        "cargo watch -s 'touch x'",
+        "cargo +nightly watch -- touch x",
+        "sqlite3 a.db <<< '.shell touch x'",
+        "sqlite3 a.db <<EOF\n.shell touch x\nEOF",
+        "sqlite3 a.db <<< \"$x\"",
+        "psql <<< '\\! touch x'",
+        "m4 <<< 'syscmd(touch x)'",
+        "ssh h <<< 'touch x'",
+        "ssh h <<< \"$x\"",
+        "ssh h bash -s <<< 'touch x'",
+        "tar xf a.tar -*",
+        "tar xf a.tar {-,}*.py",
+    ];
+    shut(&bench, &commands).await;
+    assert_eq!(judged(&bench, "ssh h <<< 'rm x'").await, Deny);
+    let harmless = [
+        "npm run x",
+        "npm --silent run build",
+        "pnpm -r test",
+        "uv sync",
+        "bundle install",
+        "cargo test",
+        "sqlite3 a.db 'select 1'",
+        "sqlite3 a.db <<< 'select 1'",
+        "ssh h <<< 'ls -l'",
+        "ssh h",
+    ];
+    open(&bench, &harmless).await;
+}
+
+#[tokio::test]
+async fn r8_1_all_roads_of_bash_to_a_command_or_a_file_are_judged() {
+    let programs = [
+        "echo", "cat", "ls", "env", "bash", "printf", "read", "source", "hash", "enable", "alias", "shopt", "set",
+        "exec", "command", "mapfile", "trap", "coproc", "complete", "bind", "history", "test", "declare", "export",
+        "let", "find", "cd", "pushd", "eval", "builtin", "time", "sh",
+    ];
+    let bench = allowing(&programs).rule("read", "sub/*", Deny).rule("edit", "kept/*", Deny);
+    let commands = [
+        "exec -a y rm x",
+        "command -p rm x",
+        "enable -f ./x.so x",
+        "hash -p ./x ls; ls",
+        "shopt -s expand_aliases; alias ls='rm x'\nls",
+        "complete -C 'rm x' y",
+        "bind -x '\"a\": rm x'",
+        "history -r sub/b",
+        "source <(echo rm x)",
+        ". <(echo rm x)",
+        "echo rm x | . /dev/stdin",
+        "echo rm x | bash /dev/stdin",
+        "echo rm x | sh /dev/fd/0",
+        "mapfile -C 'rm x' -c 1 < open",
+        "trap 'rm x' EXIT",
+        "coproc rm x",
+        "time -p rm x",
+        "[[ a -eq 'x[$(rm x)]' ]]",
+        "declare -n y='x[$(rm x)]'; echo $y",
+        "PS4='$(rm x)'; set -x; ls",
+        "BASH_ENV=open bash -c ls",
+        "env BASH_ENV=open bash -c ls",
+        "env -S 'rm x'",
+        "env -i PATH=. ls",
+        "export PATH=.:$PATH; ls",
+        "echo \"$(< sub/b)\"",
+        "read x < sub/b; echo \"$x\"",
+        "exec < sub/b; cat",
+        "cat <> sub/b",
+        "echo x >| kept/a",
+        "echo x &>> kept/a",
+        "echo x >& kept/a",
+        "exec {fd}> kept/a",
+        "bash -c 'cat \"$1\"' _ sub/b",
+        "sh -c 'cat $0' sub/b",
+        "set -- sub/b; cat \"$1\"",
+        "x=sub/b; cat $x",
+        "cat $'\\x73ub/b'",
+        "cat su[b]/b",
+        "cat ~+/sub/b",
+        "cat sub/{b,c}",
+        "cd sub; cat b",
+        "pushd sub; cat b",
+        "find sub -name b -exec cat {} +",
+        "ls | while read f; do cat $f; done",
+        "x='$(rm x)'; echo \"${x@P}\"",
+        "command_not_found_handle() { rm x; }; y",
+        "cat < /dev/tcp/h/80",
+        "echo x > >(rm x)",
+        "bash -c 'bash -c \"rm x\"'",
+        "echo ${x:=$(rm x)}",
+        "let 'a[$(rm x)]=1'",
+        "echo $((a[$(rm x)]))",
+    ];
+    shut(&bench, &commands).await;
 }

@@ -67,7 +67,12 @@ impl Walk {
                 let Some(file) = call.words().iter().find(|arg| arg.text.as_deref() != Some("--")) else {
                     return Some(same());
                 };
-                if !file.is_process {
+                let of_input = file.text.as_deref().is_some_and(|text| {
+                    ["/dev/stdin", "/dev/fd/", "/proc/"].iter().any(|input| text.starts_with(input))
+                });
+                if file.is_process || of_input {
+                    self.unknown(&file.span, format!("`{name}` runs what another command gives"));
+                } else {
                     self.found.files.extend(programs::uses(file, name, FileAccess::Read, scope));
                 }
                 Ends::same(lost(scope.clone()))

@@ -1,7 +1,7 @@
 //! Options and words of programs that are code to them: a command that they run, a library that they load, a file of further options. A rule that allows a
 //! program with whatever arguments was not written with these in mind.
 
-use super::command::Call;
+use super::command::{Call, Input};
 use super::options::{Arg, Given, Order, Spec};
 use super::syntax::Span;
 
@@ -189,6 +189,14 @@ pub(super) fn code(name: &str, call: &Call) -> Code {
             code.unclear.push(arg.span.clone());
         }
     }
+    let from_input = match &call.input {
+        Input::Text(Some(text)) => is_code(name, usize::MAX, &Arg::literal(text, call.span.clone()), words),
+        Input::Text(None) => matches!(name, "sqlite3" | "psql" | "mysql" | "mariadb" | "dc" | "m4"),
+        Input::Other => false,
+    };
+    if from_input {
+        code.unclear.push(call.span.clone());
+    }
     // What is added may be any of these options.
     let has_code = [RUN, LOAD, &[SETTING]].into_iter().flatten().any(|options| options.programs.contains(&name));
     if matches!(name, "ed" | "red" | "ex") || call.is_open && has_code {
@@ -247,7 +255,7 @@ fn is_code(name: &str, at: usize, arg: &Arg, words: &[Arg]) -> bool {
     let text = arg.text.as_deref().unwrap_or(&arg.raw);
     let lower = text.to_ascii_lowercase();
     let holds = |signs: &[&str]| signs.iter().any(|sign| lower.contains(sign));
-    let before = at.checked_sub(1).and_then(|before| words[before].text.as_deref()).unwrap_or_default();
+    let before = at.checked_sub(1).and_then(|before| words.get(before)?.text.as_deref()).unwrap_or_default();
     match name {
         // In its oldest form options come without a dash.
         "tar" | "bsdtar" | "gtar" => at == 0 && !text.starts_with('-') && text.contains(['I', 'F']),
@@ -397,7 +405,14 @@ fn ssh(call: &Call, code: &mut Code) {
     if !is_known || parsed.given.iter().chain(&again.given).any(strange) {
         code.unclear.push(call.span.clone());
     }
-    let Some(first) = again.first else { return };
+    let Some(first) = again.first else {
+        match &call.input {
+            Input::Text(Some(text)) => code.runs.push(Run { text: text.clone(), is_elsewhere: true }),
+            Input::Text(None) => code.unclear.push(call.span.clone()),
+            Input::Other => {}
+        }
+        return;
+    };
     let run = &words[behind + first..];
     let texts: Option<Vec<&str>> = run.iter().map(|arg| arg.text.as_deref()).collect();
     match texts {

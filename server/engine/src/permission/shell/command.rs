@@ -184,8 +184,9 @@ impl Walk {
     /// Names of files that may be read as options.
     fn patterns(&mut self, call: &Call, scope: &Scope) {
         let options = call.words().iter().take_while(|arg| arg.text.as_deref() != Some("--"));
-        for arg in options.filter(|arg| arg.is_open_pattern()) {
-            for value in arg.values.iter().flatten() {
+        for arg in options {
+            let may_begin = |value: &&Expanded| value.is_glob() && value.text().starts_with(['*', '?', '[', '-']);
+            for value in arg.values.iter().flatten().filter(may_begin) {
                 for place in scope.places(value) {
                     match place {
                         Place::Glob { base, pattern } => {

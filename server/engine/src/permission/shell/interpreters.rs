@@ -116,7 +116,11 @@ impl Walk {
                 }
             }
         } else if let Some(file) = parsed.operands.first().filter(|_| !parsed.has(&["s"])) {
-            if file.is_process {
+            let is_input = file
+                .text
+                .as_deref()
+                .is_some_and(|text| ["/dev/stdin", "/dev/fd/", "/proc/"].iter().any(|input| text.starts_with(input)));
+            if file.is_process || is_input {
                 self.unknown(&file.span, format!("`{name}` runs what another command gives"));
             } else {
                 self.found.files.extend(programs::uses(file, name, FileAccess::Read, scope));

@@ -187,10 +187,21 @@ pub(super) fn packed(name: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
 pub(super) fn runs_its_words(name: &str, call: &Call) -> bool {
     let words = call.words();
     let second = words.first().and_then(|arg| arg.text.as_deref()).unwrap_or_default();
+    let texts = || words.iter().filter_map(|arg| arg.text.as_deref());
+    let holds = |is_meant: &dyn Fn(&str) -> bool| texts().any(is_meant);
+    let first_operand = || texts().find(|text| !text.starts_with(['-', '+']));
     match name {
         "watch" | "parallel" | "flock" | "script" => !words.is_empty(),
-        "npm" | "pnpm" | "yarn" | "bun" => matches!(second, "exec" | "x" | "dlx") && words.len() > 1,
-        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" => second == "run" && words.len() > 1,
+        "npm" | "pnpm" | "yarn" | "bun" => {
+            // Options may stand before it, and their values.
+            let runs = |text: &str| matches!(text, "exec" | "dlx" | "explore") || text == "x" && second == "x";
+            (holds(&runs) || first_operand() == Some("x")) && words.len() > 1
+        }
+        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" => {
+            (second == "run" || second.starts_with('-') && holds(&|text| text == "run")) && words.len() > 1
+        }
+        "bundle" => second.starts_with('-') && holds(&|text| text == "exec"),
+        "cargo" => first_operand() == Some("watch"),
         "rlwrap" | "watchexec" | "perf" | "start-stop-daemon" | "su" => !words.is_empty(),
         "tmux" | "screen" => {
             const LOOKING: [&str; 8] =

@@ -6,7 +6,9 @@ use super::expansion::Scope;
 use super::file_programs::{self, Operands};
 use super::options::{Arg, Order, Parsed};
 use super::syntax::Span;
-use super::{Effect, FileAccess, FileUse, Place, interpreters, links, outputs, scripts, transfer, version_control};
+use super::{
+    Effect, FileAccess, FileUse, Place, interpreters, links, network, outputs, scripts, transfer, version_control,
+};
 
 #[derive(Default)]
 pub(super) struct Judged {
@@ -38,7 +40,7 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
         },
     };
     judged.effect.loses = judged.effect.loses.or_else(|| version_control::discards_repository(name, call));
-    judged.effect.network |= reaches_network(name, call);
+    judged.effect.network |= network::is_reached(name, call);
     if judged.effect.runs_unseen.is_none() {
         judged.effect.runs_unseen = runs_unseen(name, call).map(str::to_owned);
     }
@@ -326,110 +328,6 @@ fn link(sources: &[Arg], target: &[Arg], judged: &mut Judged) {
                 place,
             });
         }
-    }
-}
-
-fn reaches_network(name: &str, call: &Call) -> bool {
-    const ALWAYS: [&str; 36] = [
-        "curl",
-        "wget",
-        "ssh",
-        "scp",
-        "sftp",
-        "rsync",
-        "nc",
-        "ncat",
-        "netcat",
-        "socat",
-        "telnet",
-        "ftp",
-        "ping",
-        "dig",
-        "nslookup",
-        "host",
-        "whois",
-        "aria2c",
-        "httpie",
-        "http",
-        "https",
-        "xh",
-        "gh",
-        "glab",
-        "aws",
-        "az",
-        "gcloud",
-        "kubectl",
-        "helm",
-        "terraform",
-        "psql",
-        "mysql",
-        "apt",
-        "apt-get",
-        "brew",
-        "mosh",
-    ];
-    const BY_WORD: &[(&str, &[&str])] = &[
-        (
-            "npm",
-            &[
-                "install", "i", "ci", "add", "update", "publish", "audit", "view", "exec", "init", "create",
-                "outdated", "login", "info", "search",
-            ],
-        ),
-        ("pnpm", &["install", "i", "add", "update", "publish", "audit", "dlx", "create", "outdated", "import"]),
-        ("yarn", &["", "install", "add", "upgrade", "publish", "audit", "dlx", "create", "info"]),
-        ("bun", &["install", "i", "add", "update", "x", "create", "publish"]),
-        ("deno", &["install", "run", "cache", "add", "test", "task"]),
-        (
-            "cargo",
-            &[
-                "add",
-                "install",
-                "update",
-                "fetch",
-                "publish",
-                "search",
-                "login",
-                "build",
-                "b",
-                "run",
-                "r",
-                "test",
-                "t",
-                "check",
-                "c",
-                "bench",
-                "doc",
-                "clippy",
-                "fix",
-                "vendor",
-                "metadata",
-                "tree",
-                "nextest",
-                "generate-lockfile",
-            ],
-        ),
-        ("go", &["get", "install", "mod", "run", "build", "test", "list", "generate", "work"]),
-        ("pip", &["install", "download", "search", "index", "wheel"]),
-        ("pip3", &["install", "download", "search", "index", "wheel"]),
-        ("uv", &["pip", "add", "sync", "lock", "run", "tool", "python", "publish", "build"]),
-        ("poetry", &["install", "add", "update", "lock", "publish"]),
-        ("bundle", &["install", "update", "add", "outdated"]),
-        ("gem", &["install", "update", "fetch", "push"]),
-        ("docker", &["pull", "push", "run", "build", "login", "compose", "buildx", "search"]),
-        ("podman", &["pull", "push", "run", "build", "login", "search"]),
-        ("composer", &["install", "update", "require"]),
-        ("rustup", &["update", "install", "toolchain", "component", "target", "self"]),
-    ];
-    if ALWAYS.contains(&name) {
-        return true;
-    }
-    let Some((_, subcommands)) = BY_WORD.iter().find(|(program, _)| *program == name) else { return false };
-    // Its first word that is no option; where it is not known, it might be any.
-    let deciding = call.words().iter().find(|arg| !arg.raw.starts_with(['-', '+']));
-    match deciding {
-        Some(arg) => arg.text.as_deref().is_none_or(|text| subcommands.contains(&text)),
-        None => subcommands.contains(&""),
     }
 }
 

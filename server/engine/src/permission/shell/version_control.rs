@@ -9,6 +9,7 @@ use losses::{ANYTHING, COMMITS, HISTORY, REMOTE, STASHED, TRACKED, UNTRACKED, ha
 
 mod losses;
 mod reads;
+mod settings;
 
 pub(super) use losses::{abbreviates, discards_repository, has_letter};
 
@@ -51,7 +52,7 @@ pub(super) fn git(call: &Call, scope: &Scope) -> Judged {
         judged.effect.is_file_work = false;
         return judged;
     };
-    general_options(&words[..at], &mut judged);
+    settings::by_options(&words[..at], &mut judged);
     let scope = moved(&words[..at], scope);
     let rest = &words[at + 1..];
     let Some(name) = words[at].text.as_deref() else {
@@ -60,12 +61,15 @@ pub(super) fn git(call: &Call, scope: &Scope) -> Judged {
         return judged;
     };
     let sets_alias = name == "config" && rest.iter().any(|arg| starts(arg, "alias.") || arg.text.is_none());
-    if name == "config" && configures_code(rest) {
+    if name == "config" && settings::configures_code(rest) {
         judged.unknown.push((words[at].span.clone(), "a setting of git that may name a program to run"));
     }
     let loses = losses(name, rest).or(judged.effect.loses).or(sets_alias.then_some(ANYTHING));
     if let Some(arg) = rest.iter().find(|arg| runs_its_value(name, arg)) {
         judged.unknown.push((arg.span.clone(), "an option by which git runs a program"));
+    }
+    if runs_its_words(name, rest) {
+        judged.unknown.push((words[at].span.clone(), "git runs a program that stands in its words"));
     }
     if name == "bisect" && has(rest, &["run"]) || name == "submodule" && has(rest, &["foreach"]) {
         judged.unknown.push((words[at].span.clone(), "git runs a command that stands in its words"));
@@ -97,123 +101,14 @@ pub(super) fn git(call: &Call, scope: &Scope) -> Judged {
     judged
 }
 
-/// `-C DIR` leads elsewhere; `-c` and others may name programs to run.
-fn general_options(words: &[Arg], judged: &mut Judged) {
-    const CALM: [&str; 12] = [
-        "-C",
-        "--no-pager",
-        "-P",
-        "-p",
-        "--paginate",
-        "--no-replace-objects",
-        "--literal-pathspecs",
-        "--glob-pathspecs",
-        "--no-optional-locks",
-        "--version",
-        "--help",
-        "--bare",
-    ];
-    let mut words = words.iter();
-    while let Some(arg) = words.next() {
-        let text = arg.text.as_deref().unwrap_or_default();
-        if text == "-c" {
-            let setting =
-                words.next().and_then(|setting| setting.text.as_deref()).unwrap_or_default().to_ascii_lowercase();
-            if setting.starts_with("alias.") || setting.is_empty() {
-                judged.effect.loses = Some(ANYTHING);
-            }
-            if ["gc.prune", "gc.reflog", "gc.worktreeprune"].iter().any(|key| setting.starts_with(key)) {
-                judged.effect.loses = Some(HISTORY);
-            }
-            if !is_calm_key(setting.split('=').next().unwrap_or_default()) && !CALM_SETTINGS.contains(&setting.as_str())
-            {
-                judged.unknown.push((arg.span.clone(), "a setting of git that may name a program to run"));
-            }
-        } else if !CALM.contains(&text) {
-            judged.unknown.push((arg.span.clone(), "an option by which git runs or reads something else"));
-            if starts(arg, "--config-env") {
-                judged.effect.loses = Some(ANYTHING);
-            }
-            if WITH_VALUE.contains(&text) {
-                words.next();
-            }
-        } else if text == "-C" {
-            words.next();
-        }
-    }
-}
-
-const CALM_SETTINGS: [&str; 3] = ["core.pager=cat", "core.fsmonitor=false", "core.fsmonitor="];
-
-/// Keys of settings that neither name a program nor lead to further settings.
-const CALM_KEYS: [&str; 26] = [
-    "color.",
-    "user.name",
-    "user.email",
-    "core.quotepath",
-    "core.autocrlf",
-    "advice.",
-    "init.defaultbranch",
-    "log.showsignature",
-    "commit.gpgsign",
-    "tag.gpgsign",
-    "core.eol",
-    "core.safecrlf",
-    "core.filemode",
-    "core.ignorecase",
-    "core.longpaths",
-    "core.abbrev",
-    "core.precomposeunicode",
-    "pull.rebase",
-    "pull.ff",
-    "push.default",
-    "push.autosetupremote",
-    "fetch.prune",
-    "rebase.autostash",
-    "rerere.enabled",
-    "merge.conflictstyle",
-    "diff.algorithm",
-];
-
-/// `key`: in small letters.
-fn is_calm_key(key: &str) -> bool {
-    CALM_KEYS.iter().any(|calm| if calm.ends_with('.') { key.starts_with(calm) } else { key == *calm })
-}
-
-/// Whether `git config` sets what is code, for this or a later command.
-fn configures_code(words: &[Arg]) -> bool {
-    const READS: [&str; 11] = [
-        "--get",
-        "--get-all",
-        "--get-regexp",
-        "--get-urlmatch",
-        "--get-color",
-        "--get-colorbool",
-        "--list",
-        "-l",
-        "--unset",
-        "--unset-all",
-        "--remove-section",
-    ];
-    const TAKES: [&str; 8] = ["-f", "--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
-    let edits = |arg: &Arg| has_letter(arg, 'e') || abbreviates(arg, "--edit", 3);
-    if words.iter().any(edits) {
-        return true;
-    }
-    if has(words, &READS) {
-        return false;
-    }
-    let is_value = |at: usize| at.checked_sub(1).is_some_and(|before| has(&words[before..at], &TAKES));
-    let operands: Vec<&Arg> =
-        words.iter().enumerate().filter(|(at, arg)| !starts(arg, "-") && !is_value(*at)).map(|(_, arg)| arg).collect();
-    let operands = match operands.first().and_then(|first| first.text.as_deref()) {
-        Some("get" | "list" | "unset" | "remove-section") => return false,
-        Some("edit" | "rename-section") => return true,
-        Some("set") => &operands[1..],
-        _ => &operands[..],
-    };
-    match operands {
-        [key, _, ..] => key.text.as_deref().is_none_or(|key| !is_calm_key(&key.to_ascii_lowercase())),
+/// Commands of git that are made to run a program of their words.
+fn runs_its_words(name: &str, words: &[Arg]) -> bool {
+    match name {
+        "remote-ext" | "remote-fd" | "merge-index" | "instaweb" | "web--browse" | "shell" | "for-each-repo" => true,
+        "send-email" => words.iter().any(|arg| {
+            let text = arg.text.as_deref().unwrap_or("--cmd");
+            text.starts_with("--") && (text.contains("cm") || text.starts_with("--sm") || text.starts_with("--se"))
+        }),
         _ => false,
     }
 }
