@@ -103,4 +103,6 @@ async fn r19_2_r10_1_a_page_does_not_grow() {
     let usual =
         format!("<table><tr><th>Name</th><th>Text</th></tr>{}", "<tr><td>a</td><td>some words</td></tr>".repeat(2000));
     assert!(markdown(&usual).is_some_and(|text| text.contains("| a    | some words |")), "a long table stays one");
+    let layout = format!("<table><tr><td>{}</td></tr>{}", "<b>w</b> ".repeat(20_000), "<tr><td>x".repeat(1000));
+    assert!(markdown(&layout).is_some_and(|text| text.starts_with("**w** **w**")), "a table for the looks is none");
 }

@@ -32,7 +32,8 @@ fn node_bytes(node: &Node, place: Place) -> usize {
         }
         NodeData::Element { attrs, .. } => {
             let attributes = attrs.borrow();
-            let attributes = attributes.iter().filter(|attribute| WRITTEN.contains(&&*attribute.name.local));
+            let written = attributes.iter().filter(|attribute| WRITTEN.contains(&&*attribute.name.local));
+            let attributes = written.filter(|attribute| !attribute.value.starts_with("data:"));
             let attributes: usize = attributes.map(|attribute| attribute.value.len() * PER_BYTE).sum();
             // Its own line, and an empty one.
             let lines = place.before.saturating_add(MARK).saturating_mul(2);
@@ -45,7 +46,7 @@ fn node_bytes(node: &Node, place: Place) -> usize {
     let is_cell = matches!(name, Some("td" | "th"));
     let below = Place { before: place.before + if is_marked { MARK } else { 0 }, in_cell: place.in_cell || is_cell };
     let children = sum(node.children.borrow().iter().map(|child| node_bytes(child, below)));
-    let padding = if name == Some("table") && !place.in_cell { table_bytes(node, place) } else { 0 };
+    let padding = if name == Some("table") && !place.in_cell && has_head(node) { table_bytes(node, place) } else { 0 };
     inner.saturating_add(children).saturating_add(padding)
 }
 
@@ -70,6 +71,15 @@ fn table_bytes(table: &Node, place: Place) -> usize {
     }
     let row = sum(heads.into_iter().chain(cells).map(|width| width.saturating_add(MARK)));
     rows.saturating_mul(row.saturating_add(place.before))
+}
+
+/// Without one it is there for the looks, and not written as a table.
+fn has_head(node: &Node) -> bool {
+    node.children.borrow().iter().any(|child| match name(child) {
+        Some("table") => false,
+        Some("th" | "thead") => true,
+        _ => has_head(child),
+    })
 }
 
 fn widen(columns: &mut Vec<usize>, row: &Node, kind: &str, place: Place) {
