@@ -5,13 +5,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::WebAddress;
 
-/// IANA's registry of special IPv4 addresses, with multicast and what is reserved: start, and length of the prefix in bits.
-const SPECIAL_V4: [([u8; 4], u8); 16] = [
+/// IANA's registry of special IPv4 addresses, with multicast, what is reserved, and a cloud's own: start, and length of the prefix in bits.
+const SPECIAL_V4: [([u8; 4], u8); 17] = [
     ([0, 0, 0, 0], 8),
     ([10, 0, 0, 0], 8),
     // Carriers' networks (RFC 6598).
     ([100, 64, 0, 0], 10),
     ([127, 0, 0, 0], 8),
+    // Of Azure's hosts, which answer there with the keys of their machines: public by its number alone.
+    ([168, 63, 129, 16], 32),
     // Link-local; clouds answer there with keys.
     ([169, 254, 0, 0], 16),
     ([172, 16, 0, 0], 12),
@@ -112,6 +114,7 @@ mod tests {
             "100.127.255.255",
             "127.0.0.1",
             "127.8.8.8",
+            "168.63.129.16",
             "169.254.169.254",
             "172.16.0.1",
             "172.31.255.255",
@@ -155,6 +158,8 @@ mod tests {
             "100.63.255.255",
             "100.128.0.1",
             "126.255.255.255",
+            "168.63.129.15",
+            "168.63.129.17",
             "172.15.0.1",
             "172.32.0.1",
             "192.0.1.1",
