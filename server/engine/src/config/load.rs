@@ -11,6 +11,7 @@ use super::decode::decode;
 use super::markdown::{AgentFile, agent_files, agent_tree};
 use super::node::Node;
 use super::normalise::normalise;
+use super::project_size::ProjectSize;
 use super::raw::RawConfig;
 use super::remembered::remembered;
 use super::substitute::{Substituted, fill, substitute};
@@ -72,6 +73,7 @@ async fn read(ports: &Ports, facts: &Facts, editor: EditorSays) -> Survey {
         places: Vec::new(),
         own: Vec::new(),
         problems: Vec::new(),
+        size: ProjectSize::default(),
     };
     let before = reader.user_files(facts).await;
     let mut places = std::mem::take(&mut reader.places);
@@ -119,6 +121,7 @@ struct Reader<'a> {
     /// Patterns of the user's own files, under all their names.
     own: Vec<String>,
     problems: Vec<Problem>,
+    size: ProjectSize,
 }
 
 /// One source of the project, as it was parsed.
@@ -232,7 +235,8 @@ impl Reader<'_> {
                 }
                 for file in agent_files(self.files, &folder, Some(&root), &mut self.problems).await {
                     if self.seen.insert(file.path.clone()) && self.is_of_project(&file, &root).await {
-                        drafts.extend(self.agent_draft(&file).await);
+                        let draft = self.agent_draft(&file).await;
+                        drafts.extend(draft.and_then(|draft| Some(Draft { tree: self.counted(draft.tree)?, ..draft })));
                     }
                 }
             }
@@ -325,7 +329,8 @@ impl Reader<'_> {
     }
 
     fn editor_settings(&mut self, settings: &serde_json::Value, agents: &BTreeSet<String>) -> Option<Node> {
-        let mut tree = self.parsed(&Substituted::verbatim(settings.to_string()), Source::Editor)?;
+        let tree = self.parsed(&Substituted::verbatim(settings.to_string()), Source::Editor)?;
+        let mut tree = self.counted(tree)?;
         let outside = claims_outside(&tree, true);
         strip(&mut tree, outside.iter());
         let mut tree = self.checked(tree);
@@ -349,7 +354,11 @@ impl Reader<'_> {
         let text = self.read(&path).await?;
         let folder = Some(path.parent().unwrap_or_else(|| path.clone()));
         let tree = self.parsed(&Substituted::verbatim(text), Source::File(path))?;
-        Some(Draft { tree, prompt: None, folder })
+        Some(Draft { tree: self.counted(tree)?, prompt: None, folder })
+    }
+
+    fn counted(&mut self, tree: Node) -> Option<Node> {
+        self.size.take(tree).map_err(|problem| self.leave_out(problem)).ok()
     }
 
     /// Whether it is there and of a kind and size that reading it comes to an end: a repository may hold a link to a device.
@@ -363,8 +372,7 @@ impl Reader<'_> {
             }
             Err(error) => format!("it is left out: {error}"),
         };
-        self.look(Source::File(path.clone()), Found::LeftOut);
-        self.problems.push(Problem { source: Source::File(path.clone()), line: None, key: None, text });
+        self.leave_out(Problem { source: Source::File(path.clone()), line: None, key: None, text });
         false
     }
 
@@ -392,8 +400,7 @@ impl Reader<'_> {
         match agent_tree(file, &text) {
             Ok((tree, prompt)) => Some(Draft { tree, prompt: Some((file.name.clone(), prompt)), folder: None }),
             Err(problem) => {
-                self.look(problem.source.clone(), Found::LeftOut);
-                self.problems.push(problem);
+                self.leave_out(problem);
                 None
             }
         }
@@ -421,8 +428,7 @@ impl Reader<'_> {
             Ok(Err(_)) => "it is left out: expected text in UTF-8".to_owned(),
             Err(error) => format!("it is left out: {error}"),
         };
-        self.look(Source::File(path.clone()), Found::LeftOut);
-        self.problems.push(Problem { source: Source::File(path.clone()), line: None, key: None, text });
+        self.leave_out(Problem { source: Source::File(path.clone()), line: None, key: None, text });
         None
     }
 
@@ -439,11 +445,15 @@ impl Reader<'_> {
         match Node::parse(text, &source, &mut self.problems) {
             Ok(tree) => Some(tree),
             Err(problem) => {
-                self.look(problem.source.clone(), Found::LeftOut);
-                self.problems.push(problem);
+                self.leave_out(problem);
                 None
             }
         }
+    }
+
+    fn leave_out(&mut self, problem: Problem) {
+        self.look(problem.source.clone(), Found::LeftOut);
+        self.problems.push(problem);
     }
 
     /// The last word on a source counts.

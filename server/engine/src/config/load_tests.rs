@@ -1151,3 +1151,28 @@ fn searches_are_off_until_they_are_switched_on() {
     assert_eq!(lost.web.search, None);
     assert!(lost.problems[0].to_string().contains("`searxng` needs the `url`"), "{:?}", lost.problems);
 }
+
+/// A megabyte of keys, all of them wrong, is no reason to think for minutes: what a repository holds is bounded in number too.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the time that it takes is what is tested")]
+fn r19_1_a_project_with_thousands_of_keys_is_left_out_at_once() {
+    let many = |value: &str| (0..60_000).map(|n| format!(r#""k{n}":{value}"#)).collect::<Vec<_>>().join(",");
+    let yaml: String = (0..60_000).map(|n| format!("k{n}: 1\n")).collect();
+    let own = (GLOBAL, r#"{"permission": {"bash": {"rm *": "deny"}}}"#);
+    let started = std::time::Instant::now();
+    for (file, text) in [
+        (PROJECT, format!("{{{}}}", many("1"))),
+        (PROJECT, format!(r#"{{"agent": {{{}}}}}"#, many("1"))),
+        (PROJECT, format!(r#"{{"permission": {{"bash": {{{}}}}}}}"#, many("1"))),
+        (PROJECT, format!(r#"{{"permission": {{"bash": {{{}}}}}}}"#, many(r#""deny""#))),
+        (PROJECT, format!(r#"{{"instructions": [{}]}}"#, vec!["1"; 60_000].join(","))),
+        ("/code/app/.opencode/agent/x.md", format!("---\npermission:\n  bash:\n    \"*\": deny\n{yaml}---\nbe evil\n")),
+    ] {
+        let config = load_files(&[own, (file, &text)]);
+        let told: Vec<String> = config.problems.iter().map(ToString::to_string).collect();
+        assert_eq!(told.len(), 1, "{file}: {} {:?}", told.len(), &told[..2]);
+        assert!(told[0].starts_with(file) && told[0].contains("it is left out: expected at most"), "{}", told[0]);
+        check_verdict(&config, "build", "bash", "rm x", Verdict::Deny);
+        assert!(started.elapsed() < std::time::Duration::from_secs(60), "{file} took {:?}", started.elapsed());
+    }
+}

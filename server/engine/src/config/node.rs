@@ -1,5 +1,6 @@
 //! Configuration as a tree in which every value knows where it was written, so that what is said of a key names its line even after merging.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jsonc_parser::ast;
@@ -57,6 +58,30 @@ impl Place {
             key: (!key.is_empty()).then_some(key),
             text: text.into(),
         }
+    }
+}
+
+/// An object that is being read. Keys are found without a look at all of them: a hostile file has a hundred thousand.
+#[derive(Default)]
+pub(super) struct Entries {
+    entries: Vec<(String, Node)>,
+    places: HashMap<String, usize>,
+}
+
+impl Entries {
+    /// The value of an existing key is replaced where it stands.
+    pub(super) fn set(&mut self, key: String, node: Node) {
+        match self.places.get(&key) {
+            Some(at) => self.entries[*at].1 = node,
+            None => {
+                self.places.insert(key.clone(), self.entries.len());
+                self.entries.push((key, node));
+            }
+        }
+    }
+
+    pub(super) fn into_value(self) -> Value {
+        Value::Map(self.entries)
     }
 }
 
@@ -146,6 +171,15 @@ impl Node {
         let entries = self.entries_mut()?;
         let index = entries.iter().position(|(name, _)| name == key)?;
         Some(entries.remove(index).1)
+    }
+
+    /// How many values there are in it, itself included.
+    pub(super) fn values(&self) -> usize {
+        match &self.value {
+            Value::Map(entries) => 1 + entries.iter().map(|(_, node)| node.values()).sum::<usize>(),
+            Value::List(items) => 1 + items.iter().map(Node::values).sum::<usize>(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text { .. } => 1,
+        }
     }
 
     /// The value of an existing key is replaced where it stands.
@@ -248,16 +282,16 @@ impl Reader<'_> {
                 Value::List(items)
             }
             ast::Value::Object(object) => {
-                let mut map = Node { place: place.clone(), value: Value::Map(Vec::new()) };
+                let mut entries = Entries::default();
                 for property in object.properties {
                     let key = property.name.into_string();
                     self.path.push(key.clone());
                     if let Some(node) = self.node(property.value, property.range.start) {
-                        map.set(&key, node);
+                        entries.set(key, node);
                     }
                     self.path.pop();
                 }
-                map.value
+                entries.into_value()
             }
         };
         Some(Node { place, value })

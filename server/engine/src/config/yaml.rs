@@ -5,7 +5,7 @@ use std::sync::Arc;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::Number;
 
-use super::node::{Node, Place, Value};
+use super::node::{Entries, Node, Place, Value};
 use super::{Problem, Source};
 
 /// Deeper than any configuration, and shallow enough for every stack.
@@ -31,8 +31,7 @@ pub(super) fn parse(text: &str, source: &Arc<Source>, first_line: usize) -> Resu
                 None
             }
             Event::MappingStart(..) => {
-                let map = Node { place: here, value: Value::Map(Vec::new()) };
-                open.push(Open::Map { map, key: None });
+                open.push(Open::Map { place: here, entries: Entries::default(), key: None });
                 None
             }
             Event::SequenceEnd | Event::MappingEnd => open.pop().map(Open::finish),
@@ -45,8 +44,8 @@ pub(super) fn parse(text: &str, source: &Arc<Source>, first_line: usize) -> Resu
         match open.last_mut() {
             None => return Ok(Some(node).filter(|node| !matches!(node.value, Value::Null))),
             Some(Open::List(_, items)) => items.push(node),
-            Some(Open::Map { map, key }) => match key.take() {
-                Some((name, place)) => map.set(&name, Node { place, value: node.value }),
+            Some(Open::Map { entries, key, .. }) => match key.take() {
+                Some((name, place)) => entries.set(name, Node { place, value: node.value }),
                 None => *key = Some((key_name(&node)?, node.place)),
             },
         }
@@ -56,14 +55,14 @@ pub(super) fn parse(text: &str, source: &Arc<Source>, first_line: usize) -> Resu
 
 enum Open {
     List(Place, Vec<Node>),
-    Map { map: Node, key: Option<(String, Place)> },
+    Map { place: Place, entries: Entries, key: Option<(String, Place)> },
 }
 
 impl Open {
     fn finish(self) -> Node {
         match self {
             Open::List(place, items) => Node { place, value: Value::List(items) },
-            Open::Map { map, .. } => map,
+            Open::Map { place, entries, .. } => Node { place, value: entries.into_value() },
         }
     }
 }
