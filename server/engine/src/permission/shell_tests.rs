@@ -991,6 +991,22 @@ mod properties {
     }
 }
 
+/// Two characters that took the process along, whatever stood around them.
+#[test]
+fn r8_2_letters_behind_braces_ask_and_end_nothing() {
+    for letter in ['\u{e0151}', '\u{e0100}', '\u{10ffff}', '\u{1f574}', '\u{4e2d}', '\u{100}'] {
+        for before in
+            ["{", "echo {", "echo {1", "echo {1..", "echo {1..2", "x=${", "echo \"{", "cat <<E\n{", "echo a; {12..34"]
+        {
+            for behind in ["", "}", "..3}", "\nE\n"] {
+                let text = format!("{before}{letter}{behind}");
+                assert!(!analysed(&text).unknown.is_empty(), "{text:?}");
+            }
+        }
+    }
+    assert!(analysed("echo {a,\u{e0151}} {1..3} {\u{e9}}").unknown.is_empty());
+}
+
 fn last_of(text: &str) -> SimpleCommand {
     analysed(text).commands.pop().unwrap()
 }

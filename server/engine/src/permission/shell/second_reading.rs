@@ -13,6 +13,9 @@ const STEPS_PER_BYTE: usize = 1;
 
 /// `None`: it agrees. Else the bytes of `text` that it reads otherwise.
 pub(super) fn disagreement(text: &str, script: &Script) -> Option<Range<usize>> {
+    if let Some(unreadable) = unreadable(text) {
+        return Some(unreadable);
+    }
     let whole = 0..text.len();
     let mut parser = Parser::new();
     if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
@@ -50,6 +53,16 @@ pub(super) fn disagreement(text: &str, script: &Script) -> Option<Range<usize>> 
             }
         }
     }
+}
+
+/// Behind a brace and digits the grammar's scanner asks C's `isdigit` of whatever comes (tree-sitter-bash 0.25.1, `brace_start`), which looks it up in a
+/// table of 256: letters of the high planes lie so far behind its end that the process dies.
+fn unreadable(text: &str) -> Option<Range<usize>> {
+    text.match_indices('{').find_map(|(start, _)| {
+        let behind = text[start + 1..].trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let letter = behind.chars().next().filter(|letter| *letter > '\u{ff}')?;
+        Some(start..text.len() - behind.len() + letter.len_utf8())
+    })
 }
 
 fn command_start(node: Node<'_>, text: &str) -> Option<usize> {
