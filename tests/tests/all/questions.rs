@@ -186,6 +186,78 @@ async fn r2_3_a_cancel_withdraws_the_question() {
     }
 }
 
+/// Whatever a client makes of a form: the turn ends, the model is told of no answer that nobody gave, and the next question is asked like the first.
+#[tokio::test]
+async fn nonsense_is_no_answer_and_ends_nothing() {
+    let wrong = [
+        Value::Null,
+        json!([]),
+        json!("left"),
+        json!({}),
+        json!({ "action": "explode" }),
+        json!({ "action": "accept", "content": "left" }),
+        json!({ "action": "accept", "content": { "q01": { "const": "left" } } }),
+        json!({ "action": { "accept": {} }, "content": { "q01": "left" } }),
+    ];
+    let script: Vec<Reply> = wrong.iter().flat_map(|_| [asks(), Reply::text("So be it.")]).collect();
+    let last = [asks(), Reply::text("Left.")];
+    let (model, client) = acp(script.into_iter().chain(last).collect::<Vec<_>>(), forms()).await;
+    let session = client.new_session().await;
+    for answer in wrong {
+        let prompt = client.prompt(&session, "go");
+        let (id, _) = client.await_request("elicitation/create").await;
+        client.respond_wrongly(&id, answer.clone());
+        assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn", "{answer}");
+        let requests = model.requests();
+        let told = requests.last().unwrap().results().last().unwrap().to_string();
+        assert!(told.contains("could not be put to the user"), "{answer}: {told}");
+    }
+    let prompt = client.prompt(&session, "go");
+    let (id, _) = client.await_request("elicitation/create").await;
+    client.respond(&id, json!({ "action": "accept", "content": { "q01": "left" } }));
+    assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+    assert!(model.requests().last().unwrap().results().last().unwrap().contains("=\"left\""));
+    finish(model, client).await;
+}
+
+/// An answer that comes after the cancel, or twice, is none to the question that is asked next.
+#[tokio::test]
+async fn r2_3_a_late_answer_is_none_to_the_next_question() {
+    for capabilities in [forms(), json!({})] {
+        let is_form = capabilities == forms();
+        let method = if is_form { "elicitation/create" } else { "session/request_permission" };
+        let (model, client) = acp([asks(), asks(), Reply::text("Right.")], capabilities).await;
+        let choose = |params: &Value, at: usize| match is_form {
+            true => json!({ "action": "accept", "content": { "q01": ["left", "right"][at] } }),
+            false => json!({ "outcome": { "outcome": "selected", "optionId": params["options"][at]["optionId"] } }),
+        };
+        let session = client.new_session().await;
+        let prompt = client.prompt(&session, "go");
+        let (early, asked) = client.await_request(method).await;
+        client.notify("session/cancel", json!({ "sessionId": session }));
+        assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "cancelled");
+        let prompt = client.prompt(&session, "again");
+        let (id, params) = client.await_request(method).await;
+        for _ in 0..2 {
+            answer_again(&client, &early, choose(&asked, 0));
+        }
+        assert_eq!(client.request("nobody/knows", json!({})).await.unwrap_err().code, -32601);
+        assert!(!client.is_answered(prompt));
+        client.respond(&id, choose(&params, 1));
+        answer_again(&client, &id, choose(&params, 0));
+        assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+        let requests = model.requests();
+        let told = requests.last().unwrap().results().last().unwrap().to_string();
+        assert!(told.contains("=\"right\"") && !told.contains("left"), "{told}");
+        finish(model, client).await;
+    }
+}
+
+/// As only a client in disorder does.
+fn answer_again(client: &FakeEditor, id: &Value, result: Value) {
+    client.raw(format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "result": result })));
+}
+
 async fn plain(capabilities: Capabilities, script: impl Into<Script>) -> (ScriptedModel, FakeEditor) {
     let model = ScriptedModel::start(script).await;
     let home = Home::new();
