@@ -182,7 +182,7 @@ local SERVER = [[
         elseif method == 'textDocument/definition' then
           done(nil, { uri = params.textDocument.uri, range = { start = params.position, ['end'] = params.position } })
         elseif method == 'textDocument/rename' then
-          done(nil, { changes = { [params.textDocument.uri] = {} } })
+          done(nil, { changes = { [params.textDocument.uri] = {}, ['/no/uri'] = {} } })
         elseif method == 'textDocument/diagnostic' then
           done(nil, { kind = 'full', items = find(text) })
         else

@@ -228,7 +228,7 @@ async fn r2_3_a_late_answer_is_none_to_the_next_question() {
         let method = if is_form { "elicitation/create" } else { "session/request_permission" };
         let (model, client) = acp([asks(), asks(), Reply::text("Right.")], capabilities).await;
         let choose = |params: &Value, at: usize| match is_form {
-            true => json!({ "action": "accept", "content": { "q01": ["left", "right"][at] } }),
+            true => json!({ "action": "accept", "content": { "q01": (["left", "right"][at]) } }),
             false => json!({ "outcome": { "outcome": "selected", "optionId": params["options"][at]["optionId"] } }),
         };
         let session = client.new_session().await;

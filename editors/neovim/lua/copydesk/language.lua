@@ -66,8 +66,9 @@ local function versions(edit)
   local found = {}
   ---@param uri string
   local function add(uri)
-    local buffer = files.buffer_of(uri)
-    if buffer and vim.api.nvim_buf_is_loaded(buffer) then
+    -- A server may send anything for a URI; what is none names no document.
+    local is_uri, buffer = pcall(files.buffer_of, uri)
+    if is_uri and buffer and vim.api.nvim_buf_is_loaded(buffer) then
       found[#found + 1] = { uri = uri, version = vim.lsp.util.buf_versions[buffer] }
     end
   end
