@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [tree, rg, runs] = arguments.as_slice() else { return Err("arguments: TREE RG RUNS".into()) };
     let root = AbsPath::new(tree).ok_or("the tree must be absolute")?;
     let runs: usize = runs.parse()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
     for (name, case) in CASES {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         let mut counts = (0, 0);
@@ -95,7 +95,7 @@ fn changes() -> Result<Vec<Duration>, Box<dyn Error>> {
 
 /// From the end of the model's reply to the request that holds the result: the ask, its preview and the journal are in it; the disk and the model are memory.
 async fn edits() -> Result<Vec<Duration>, Box<dyn Error>> {
-    const EDITS: usize = 100;
+    const EDITS: usize = 40;
     let (model, mut player) = FakeModel::new();
     let world = World::new(model);
     world.client.answer_all(OptionKind::AllowOnce);
