@@ -40,7 +40,7 @@ pub struct Replacement<'a> {
 pub struct Matched {
     pub edits: EditSet,
     pub replacements: usize,
-    /// What was relaxed, for the model: empty where the match was exact.
+    /// For the model: what was relaxed, and what looks like a mistake of its own.
     pub warnings: Vec<String>,
 }
 
@@ -67,12 +67,23 @@ pub enum MatchError {
 /// The edits that carry out `replacement` in `text`. The new text gets the line endings of the place that it replaces. At a place that matches only
 /// loosely, what the edit does not change stays as the file has it.
 pub fn find_edit(text: &Rope, replacement: Replacement<'_>) -> Result<Matched, MatchError> {
+    fit(text, replacement).map(|(matched, _)| matched)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    Exact,
+    Loose,
+}
+
+/// With how the old text was found.
+fn fit(text: &Rope, replacement: Replacement<'_>) -> Result<(Matched, Fit), MatchError> {
     let Replacement { old, new, replace_all } = replacement;
     if old == new {
         return Err(MatchError::NoChange);
     }
     if old.is_empty() {
-        return fill(text, new);
+        return Ok((fill(text, new)?, Fit::Exact));
     }
     let (old_lf, new_lf) = (normalised(old).0, normalised(new).0);
     if old_lf == new_lf {
@@ -86,12 +97,12 @@ pub fn find_edit(text: &Rope, replacement: Replacement<'_>) -> Result<Matched, M
         Some(start) => search.exact_at(&[start])?,
         None => search.exact()?,
     };
-    let found = match found {
-        Some(found) => Some(found),
-        None => search.relaxed()?,
+    let (found, fit) = match found {
+        Some(found) => (Some(found), Fit::Exact),
+        None => (search.relaxed()?, Fit::Loose),
     };
     match found {
-        Some(found) => finished(text, &file, found),
+        Some(found) => Ok((finished(text, &file, found)?, fit)),
         None => Err(missed(&search, old)),
     }
 }

@@ -3,7 +3,7 @@
 
 use ropey::Rope;
 
-use super::{MatchError, Matched, Replacement, find_edit};
+use super::{Fit, MatchError, Matched, Replacement, fit};
 use crate::edit::EditSet;
 
 /// Which of the replacements cannot be done, zero-based, and why.
@@ -57,34 +57,30 @@ fn find_next(
     before: &EditSet,
     replacement: Replacement<'_>,
 ) -> Result<Matched, SeveralProblem> {
-    let here = find_edit(now, replacement);
+    let here = fit(now, replacement);
     if before.is_empty() {
-        return Ok(here?);
+        return Ok(here?.0);
     }
-    let first = find_edit(text, replacement);
+    let first = fit(text, replacement);
     match (here, first) {
-        (Ok(here), Ok(first)) => match first.edits.rebase(before) {
+        (Ok((here, how)), Ok((first, _))) => match first.edits.rebase(before) {
             Ok(moved) if moved.apply(now) == here.edits.apply(now) => Ok(here),
             Ok(_) => Err(SeveralProblem::TwoMeanings),
             // Those before it took care of some of the places.
-            Err(_) if replacement.replace_all && is_exact(&here) => Ok(here),
+            Err(_) if replacement.replace_all && how == Fit::Exact => Ok(here),
             Err(_) => Err(SeveralProblem::Overlap),
         },
         // Of several exact places some were replaced before; a loose one is not meant by what is left over.
-        (Ok(here), Err(error @ MatchError::Ambiguous { .. })) if !is_exact(&here) => Err(error.into()),
-        (Ok(here), Err(_)) => Ok(here),
+        (Ok((_, Fit::Loose)), Err(error @ MatchError::Ambiguous { .. })) => Err(error.into()),
+        (Ok((here, _)), Err(_)) => Ok(here),
         // One before it wrote the same text elsewhere.
-        (Err(MatchError::Ambiguous { .. }), Ok(first)) => match first.edits.rebase(before) {
+        (Err(MatchError::Ambiguous { .. }), Ok((first, _))) => match first.edits.rebase(before) {
             Ok(edits) => Ok(Matched { edits, ..first }),
             Err(_) => Err(SeveralProblem::Overlap),
         },
         (Err(_), Ok(_)) => Err(SeveralProblem::Overlap),
         (Err(_), Err(error)) => Err(error.into()),
     }
-}
-
-fn is_exact(matched: &Matched) -> bool {
-    matched.warnings.is_empty()
 }
 
 #[cfg(test)]

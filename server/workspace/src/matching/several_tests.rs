@@ -73,6 +73,14 @@ fn what_is_left_over_of_a_name_is_renamed() {
     check(text, &[every("foo", "bar"), one("1", "one"), one("3", "three")], "bar(one);\nbar(2);\nbar(three);\n");
 }
 
+/// A backslash and an `n` in the new text are told of, and no reason to take an exact place for a loose one.
+#[test]
+fn an_exact_place_is_exact_whatever_is_told_of_it() {
+    let text = "foo(1);\nfoo(2);\nfoo(3);\n";
+    let renamed = after(text, &[one("foo(1)", "bar(1, 0)"), every("foo", "one\\ntwo")]).unwrap();
+    assert_eq!(renamed, "bar(1, 0);\none\\ntwo(2);\none\\ntwo(3);\n");
+}
+
 #[test]
 fn r3_2_what_could_mean_two_places_is_refused() {
     let text = "foo\nbar\n";
