@@ -169,7 +169,9 @@ impl Walk {
             let first = self.found.files.len();
             self.found.files.extend(judged.files);
             let own = first..self.found.files.len();
-            self.found.links.extend(links::made(&name, call, &scope, own, self.repeated > 0));
+            let made = links::made(&name, call, &scope, &self.found.files[own.clone()]);
+            let is_repeated = self.repeated > 0;
+            self.found.links.extend(made.map(|(at, source)| links::Links { at, source, own, is_repeated }));
             self.emit(call, judged.effect);
             for run in judged.runs {
                 self.run(&run, call, &scope);

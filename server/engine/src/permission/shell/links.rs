@@ -9,7 +9,7 @@ use super::command::Call;
 use super::expansion::Scope;
 use super::options::{Arg, Order, Parsed};
 use super::programs::{here, uses};
-use super::{FileAccess, Place, file_programs};
+use super::{FileAccess, FileUse, Place, file_programs};
 
 /// Where links may stand once a command has run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +33,8 @@ pub enum LinkSource {
     Unseen,
 }
 
-/// What `call` makes; `own` are its uses of files.
-pub(super) fn made(name: &str, call: &Call, scope: &Scope, own: Range<usize>, is_repeated: bool) -> Option<Links> {
+/// Where `call` makes links, and which; `own` are its uses of files.
+pub(super) fn made(name: &str, call: &Call, scope: &Scope, own: &[FileUse]) -> Option<(Vec<AbsPath>, LinkSource)> {
     let words = call.words();
     let plain = || words.iter().filter(|arg| !arg.raw.starts_with('-'));
     let (targets, source) = match name {
@@ -70,10 +70,15 @@ pub(super) fn made(name: &str, call: &Call, scope: &Scope, own: Range<usize>, is
             let places = sources.iter().flat_map(|arg| uses(arg, name, FileAccess::Read, scope));
             (vec![(*target).clone()], LinkSource::Copied(places.map(|used| used.place).collect()))
         }
-        "tar" | "bsdtar" | "gtar" if extracts(words) => {
-            (value_of(words, &["-C", "--directory", "--cd"]), LinkSource::Unseen)
+        // All that they write is what they unpack into.
+        "tar" | "bsdtar" | "gtar" | "unzip" if name == "unzip" || extracts(words) => {
+            let written: Vec<Place> =
+                own.iter().filter(|used| used.access == FileAccess::Write).map(|used| used.place.clone()).collect();
+            if !written.is_empty() {
+                return Some((written.into_iter().filter_map(folder).collect(), LinkSource::Unseen));
+            }
+            (Vec::new(), LinkSource::Unseen)
         }
-        "unzip" => (value_of(words, &["-d"]), LinkSource::Unseen),
         "cpio" | "pax" | "7z" | "7za" | "unrar" | "bsdcpio" => (Vec::new(), LinkSource::Unseen),
         "git" if plain().any(|arg| matches!(arg.text.as_deref(), Some("clone" | "worktree" | "submodule"))) => {
             let target = plain().next_back()?;
@@ -88,13 +93,16 @@ pub(super) fn made(name: &str, call: &Call, scope: &Scope, own: Range<usize>, is
         true => here(&call.span, name, FileAccess::Write, scope),
         false => targets.iter().flat_map(|arg| uses(arg, name, FileAccess::Write, scope)).collect(),
     };
-    let at = places.into_iter().filter_map(|used| match used.place {
+    Some((places.into_iter().filter_map(|used| folder(used.place)).collect(), source))
+}
+
+fn folder(place: Place) -> Option<AbsPath> {
+    match place {
         Place::File(path) | Place::Maybe(path) => Some(path),
         Place::Glob { base, .. } => Some(base),
         // Asked as such.
         Place::Unknown(_) => None,
-    });
-    Some(Links { at: at.collect(), source, own, is_repeated })
+    }
 }
 
 /// The name that a link has where it is given none.
@@ -125,20 +133,4 @@ fn extracts(words: &[Arg]) -> bool {
         let long = text.len() > 4 && ["--extract", "--get"].iter().any(|long| long.starts_with(text));
         long || letters.is_some_and(|letters| letters.contains('x'))
     })
-}
-
-fn value_of(words: &[Arg], options: &[&str]) -> Vec<Arg> {
-    let mut found = Vec::new();
-    for (at, arg) in words.iter().enumerate() {
-        let text = arg.text.as_deref().unwrap_or(&arg.raw);
-        for option in options {
-            match text.strip_prefix(option) {
-                Some("") => found.extend(words.get(at + 1).cloned()),
-                Some(rest) if rest.starts_with('=') => found.push(arg.text_tail(option.len() + 1)),
-                Some(_) if option.len() == 2 => found.push(arg.text_tail(2)),
-                _ => {}
-            }
-        }
-    }
-    found
 }
