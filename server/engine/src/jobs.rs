@@ -221,10 +221,12 @@ impl Jobs {
 }
 
 impl State {
+    /// The ones that ended first; those whose end the model does not know yet go last.
     fn forget_oldest(&mut self) {
-        let ended: Vec<u64> =
-            self.jobs.iter().filter(|(_, job)| job.end().is_some()).map(|(number, _)| *number).collect();
-        for number in ended.iter().take(ended.len().saturating_sub(MOST_ENDED)) {
+        let rank = |(number, job): (&u64, &Arc<Job>)| Some((job.age()?, *number));
+        let mut ended: Vec<((bool, Millis), u64)> = self.jobs.iter().filter_map(rank).collect();
+        ended.sort_unstable();
+        for (_, number) in ended.iter().take(ended.len().saturating_sub(MOST_ENDED)) {
             self.jobs.remove(number);
         }
         while self.tasks.try_join_next().is_some() {}
@@ -234,6 +236,12 @@ impl State {
 impl Job {
     pub fn end(&self) -> Option<JobEnd> {
         self.lock().end.clone()
+    }
+
+    /// Of one that has ended: whether that is news, and when it was.
+    fn age(&self) -> Option<(bool, Millis)> {
+        let state = self.lock();
+        state.end.as_ref().map(|end| (!state.is_told, end.at))
     }
 
     /// Milliseconds that it ran, up to now or its end.

@@ -256,3 +256,22 @@ async fn r7_5_there_is_a_most_of_running_jobs() {
     bench.done("bash", serve()).await;
     ended(&bench, "job_17").await;
 }
+
+/// A server that falls while many short ones come and go.
+#[tokio::test]
+async fn r7_5_the_end_of_an_old_job_is_told_however_many_have_ended_since() {
+    let bench = trusting();
+    let output = bench.shell.plays();
+    bench.done("bash", serve()).await;
+    for number in 2..=40 {
+        bench.done("bash", json!({"command": format!("build {number}"), "background": true})).await;
+        ended(&bench, &format!("job_{number}")).await;
+        assert_eq!(bench.jobs.take_news().len(), 1);
+    }
+    assert!(bench.jobs.get("job_2").is_none() && bench.jobs.get("job_40").is_some(), "the first are forgotten");
+    drop(output);
+    ended(&bench, "job_1").await;
+    bench.done("bash", json!({"command": "build", "background": true})).await;
+    let news = bench.jobs.take_news();
+    assert!(news.iter().any(|news| news.starts_with("job_1 (serve) has ended")), "{news:?}");
+}
