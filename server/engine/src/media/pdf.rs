@@ -113,18 +113,19 @@ fn count_pages(bytes: &[u8]) -> Option<usize> {
     {
         return Some(pages);
     }
-    // The root of the page tree counts them all.
-    memmem::find_iter(bytes, b"/Type")
-        .filter_map(|at| {
-            let kind = bytes[at + b"/Type".len()..].trim_ascii_start();
-            if !kind.starts_with(b"/Pages") {
-                return None;
-            }
-            let start = memmem::rfind(&bytes[..at], b" obj")?;
-            let end = at + memmem::find(&bytes[at..], b"endobj")?;
-            number(value_of(&bytes[start..end], b"/Count")?)
-        })
-        .max()
+    // The root of the page tree counts them all. Object by object, so that each byte is looked at a few times, whatever is in the file.
+    let mut begin = 0;
+    let objects = memmem::find_iter(bytes, b"endobj").map(|end| {
+        let piece = &bytes[begin..end];
+        begin = end;
+        &piece[memmem::rfind(piece, b" obj").unwrap_or(piece.len())..]
+    });
+    objects.filter(|object| is_page_tree(object)).filter_map(|object| number(value_of(object, b"/Count")?)).max()
+}
+
+fn is_page_tree(object: &[u8]) -> bool {
+    memmem::find_iter(object, b"/Type")
+        .any(|at| object[at + b"/Type".len()..].trim_ascii_start().starts_with(b"/Pages"))
 }
 
 /// What stands behind a key of a dictionary; a longer key is another one.
