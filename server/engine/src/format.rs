@@ -23,7 +23,7 @@ use conditions::Above;
 use known::{KNOWN, Known, Safety};
 use trial::Trial;
 
-pub(crate) use known::REPOSITORY_PROGRAMS;
+pub(crate) use known::repository_programs;
 
 /// For each formatter. One that is slower is left alone for this edit.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -22,7 +22,7 @@ use super::trust::{Decisions, TrustReport, Wanted, Word};
 use super::untrusted::{Claim, claims, claims_outside, strip, tidy};
 use super::{Config, Problem, Source};
 use crate::agent;
-use crate::format::REPOSITORY_PROGRAMS;
+use crate::format::repository_programs;
 use crate::permission::own_configuration;
 use crate::ports::{Capability, Editor, Environment, Files, Ports, WorkspaceTrust};
 use crate::tool::Facts;
@@ -301,7 +301,7 @@ impl Reader<'_> {
     async fn repository_formatters(&mut self, facts: &Facts) -> Vec<Claim> {
         let mut claims = Vec::new();
         for level in levels(facts) {
-            for (name, place) in REPOSITORY_PROGRAMS {
+            for (name, place) in repository_programs() {
                 let path = level.join(place);
                 if let Ok(bytes) = self.files.read_range(path.clone(), 0, MAX_PROGRAM).await {
                     claims.push(Claim::of_formatter(name, &path, &bytes));

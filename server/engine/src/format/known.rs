@@ -59,12 +59,9 @@ impl Known {
 }
 
 /// Programs that repositories bring along: the formatter, and its place.
-pub(crate) const REPOSITORY_PROGRAMS: &[(&str, &str)] = &[
-    ("prettier", "node_modules/.bin/prettier"),
-    ("oxfmt", "node_modules/.bin/oxfmt"),
-    ("biome", "node_modules/.bin/biome"),
-    ("pint", "vendor/bin/pint"),
-];
+pub(crate) fn repository_programs() -> impl Iterator<Item = (&'static str, String)> {
+    KNOWN.iter().filter_map(|known| Some((known.name, format!("{}/{}", known.local?, known.program))))
+}
 
 const fn pipe(
     name: &'static str,

@@ -5,8 +5,9 @@ use std::time::Duration;
 use copydesk_workspace::disk::{DiskError, Expected};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
-use futures::future::try_join_all;
+use futures::future::{join_all, try_join_all};
 use serde::Deserialize;
+use tokio::time::timeout;
 
 use super::discover::FILE;
 use super::{SkillRoot, SkillSettings};
@@ -50,20 +51,21 @@ pub fn fetch<'a>(ports: &'a Ports, settings: &'a SkillSettings) -> BoxFuture<'a,
 async fn fetch_all(ports: &Ports, settings: &SkillSettings) -> FetchedSkills {
     let mut fetched = FetchedSkills::default();
     let Some(cache) = &settings.cache else { return fetched };
-    for url in &settings.urls {
+    // All at once: the first prompt waits for them.
+    let asked = settings.urls.iter().map(|url| async move {
         let kept = cache.join(format!("{:?}", ContentHash::of(url.to_string().as_bytes())));
-        match tokio::time::timeout(PATIENCE, Place { ports, url, kept: &kept }.fetch()).await {
-            Ok(Ok((names, problems))) => {
+        let found = timeout(PATIENCE, Place { ports, url, kept: &kept }.fetch()).await;
+        (url, kept, found.unwrap_or_else(|_| Err("it is too slow".to_owned())))
+    });
+    for (url, kept, found) in join_all(asked).await {
+        match found {
+            Ok((names, problems)) => {
                 fetched.roots.extend(names.iter().map(|name| SkillRoot::of_user(kept.join(name))));
                 fetched.problems.extend(problems);
             }
-            Ok(Err(problem)) => {
+            Err(problem) => {
                 fetched.roots.push(SkillRoot::of_user(kept));
                 fetched.problems.push(format!("skills: {url:?}: {problem}; what was fetched earlier is used"));
-            }
-            Err(_) => {
-                fetched.roots.push(SkillRoot::of_user(kept));
-                fetched.problems.push(format!("skills: {url:?} is too slow; what was fetched earlier is used"));
             }
         }
     }
