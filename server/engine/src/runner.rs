@@ -21,10 +21,11 @@ mod way;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
@@ -135,8 +136,8 @@ pub struct Runner {
     asks: Asks,
     /// Fires when the user has rejected a call and with it the turn.
     halted: CancellationToken,
-    /// The queue of those who show output. It guards no data.
-    showing: tokio::sync::Mutex<()>,
+    /// When output may be shown next; `None` where none was.
+    next_slot: Mutex<Option<Instant>>,
 }
 
 /// A call on its way.
@@ -160,7 +161,7 @@ impl Runner {
             gates: Gates::new(),
             asks: Asks::default(),
             halted: CancellationToken::new(),
-            showing: tokio::sync::Mutex::default(),
+            next_slot: Mutex::default(),
         }
     }
 
@@ -262,6 +263,9 @@ impl Runner {
         if tool.reaches() {
             self.until_stopped(running.ticket.turn()).await?;
             let more = self.until_stopped(tool.reach(&*decoded, &ctx)).await?;
+            if more.is_err() {
+                self.may_go_on(counted, again.take(), view).await?;
+            }
             let more = more.map_err(|error| Stopped::of(error, ctx.may_quote))?;
             if !more.is_empty() {
                 let access = [tool.access(&*decoded, &self.deps.facts)?, more].concat();
@@ -308,7 +312,7 @@ impl Runner {
                 }
             }
             let allowed = Allowed { value, preview };
-            let allowed_by = grounds(&self.deps, &resolved.needs);
+            let allowed_by = grounds(&self.deps, way.met().chain(&resolved.needs));
             match self.commit(&mut running, allowed, &ctx).await? {
                 commit::Committed::Done(done) => {
                     return Ok(commit::Done { allowed_by, ..done });

@@ -1,6 +1,10 @@
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::evasion_tests::{allowing, everything, judged, open, shut, workspace};
+use crate::format::Formatters;
+use crate::permission::Mode;
 use crate::permission::Verdict::{Allow, Ask, Deny};
 use crate::ports::OptionKind;
 use crate::workbench::{Bench, call, path};
@@ -328,12 +332,17 @@ async fn c62_links_that_the_command_itself_makes_are_not_taken_for_files() {
         "tar xf a.tar; echo x > b",
         "tar -xf a.tar -C empty; cat empty/x",
         "unzip -d empty a.zip && cat empty/x",
+        "cd empty && tar -xzC /w/other -f a.tar; cat /w/other/x",
+        "cd empty && tar --direc=/w/other -xf a.tar; cat /w/other/x",
+        "cd empty && unzip -qd /w/other a.zip && cat /w/other/x",
         "git clone https://h/x.git && cat x/README",
         "git clone https://h/x y && cat y/README",
         "git worktree add -b z y && cat y/README",
     ];
     shut(&bench, &commands).await;
     let harmless = [
+        "cd empty && tar -xzf a.tar; cat /w/other/x",
+        "cd empty && unzip -q a.zip && cat /w/other/x",
         "cp -P open h; echo x > h",
         "cp -r empty h; echo x > h/b",
         "cp open h; echo x > h",
@@ -439,4 +448,29 @@ async fn r13_1_a_repetition_that_needs_consent_is_asked_once() {
         assert_eq!(asked.len(), 1, "{round}");
         assert_eq!(asked[0].reason.contains("gave the same result 3 times"), round == 4, "{}", asked[0].reason);
     }
+}
+
+/// What is allowed while the call is prepared allows what it does, not that it goes round in circles.
+#[tokio::test]
+async fn r13_1_a_grant_that_comes_meanwhile_is_no_answer_to_a_repetition() {
+    let bench = Bench::new().formatting(Formatters::On(BTreeMap::new()));
+    bench.put("/w/a.go", "b\n");
+    let runner = bench.runner();
+    let edit = r#"{"filePath": "a.go", "oldString": "a", "newString": "c"}"#;
+    // The first answer shows the file, the others know that it was seen.
+    for round in 1..=4 {
+        runner.run(call(&round.to_string(), "edit", edit)).await;
+    }
+    assert!(bench.client.asks().is_empty());
+    bench.put("/w/a.go", "a\n");
+    bench.client.answer_all(OptionKind::AllowOnce);
+    let grants = bench.grants.clone();
+    bench.shell.formats(move |_, text| {
+        grants.set_mode(Mode::Workspace);
+        Ok(text.to_owned())
+    });
+    runner.run(call("5", "edit", edit)).await;
+    let asked = bench.client.asks();
+    assert_eq!(bench.text("/w/a.go"), "c\n");
+    assert!(asked.len() == 1 && asked[0].reason.contains("gave the same result 3 times"), "{asked:?}");
 }

@@ -1,11 +1,12 @@
 //! The last stretch of a call: the tool does what was allowed, its output is shown as it comes, and capped. Judges nothing.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use copydesk_workspace::path::AbsPath;
 use serde_json::Value;
 use tokio::sync::mpsc;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::{Allowed, Runner, Running, Stopped, preview};
 use crate::event::{Severity, ToolCallState, ToolCallView};
@@ -109,13 +110,19 @@ impl Runner {
                 before = LEFT_OUT;
                 text = end.to_owned();
             }
-            let slot = self.showing.lock().await;
+            sleep_until(self.slot()).await;
             self.tell(ToolCallView { text: format!("{before}{text}"), ..view.clone() }).await;
-            sleep(SLOT).await;
-            drop(slot);
-            sleep(SHOWING - SLOT).await;
+            sleep(SHOWING).await;
         }
         std::future::pending().await
+    }
+
+    /// When the next showing may be told, of whichever call.
+    fn slot(&self) -> Instant {
+        let mut next = self.next_slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = next.map_or_else(Instant::now, |next| next.max(Instant::now()));
+        *next = Some(slot + SLOT);
+        slot
     }
 
     async fn fitted(&self, output: ToolOutput) -> Done {

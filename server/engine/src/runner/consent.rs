@@ -52,11 +52,12 @@ impl Runner {
                 Decided::Allowed | Decided::Denied(_) => None,
             })
             .collect();
+        // Also where a grant has come meanwhile: that is no answer to this.
+        asked.extend(again.map(|again| (again.need.clone(), again.reason.clone())));
         let known = given.as_ref().is_some_and(|given| preview::same_content(given, preview));
         if asked.is_empty() || known {
             return Ok(false);
         }
-        asked.extend(again.map(|again| (again.need.clone(), again.reason.clone())));
         let question = Question {
             call: &view.call,
             title: &view.title,

@@ -18,7 +18,7 @@ pub(super) enum Decided {
 }
 
 /// What allows a call that is about to run, a line for each need, for people (R9.4). Each once, the first of many.
-pub(super) fn grounds(deps: &RunnerDeps, needs: &[Need]) -> Vec<String> {
+pub(super) fn grounds<'n>(deps: &RunnerDeps, needs: impl Iterator<Item = &'n Need>) -> Vec<String> {
     const MOST: usize = 32;
     let mut grounds: Vec<String> = Vec::new();
     for need in needs {

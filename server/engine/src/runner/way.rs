@@ -39,6 +39,11 @@ impl Way {
         Ok(resolved)
     }
 
+    /// In their order.
+    pub(super) fn met(&self) -> impl Iterator<Item = &Need> {
+        self.met.iter()
+    }
+
     /// Another address of a host that was allowed, unless another rule speaks of it.
     fn covers(&self, runner: &Runner, need: &Need) -> bool {
         let Subject::Fetch(address) = &need.subject else { return false };

@@ -161,8 +161,11 @@ async fn r19_2_redirects_ask_for_each_new_host() {
         }
         shown
     };
-    let (text, shown) = tokio::join!(bench.done("webfetch", json!({"url": "http://x.example"})), answers);
-    assert_eq!(text, "(http://x.example/ redirects to https://y.example/.)\n\nMarkdown: there");
+    let (outcome, shown) = tokio::join!(bench.call("webfetch", json!({"url": "http://x.example"})), answers);
+    // R9.4: what allowed each of its steps.
+    let allowed_by = outcome.result.allowed_by.join("\n");
+    assert!(allowed_by.contains("x.example") && allowed_by.contains("y.example"), "{allowed_by}");
+    assert_eq!(outcome.result.text, "(http://x.example/ redirects to https://y.example/.)\n\nMarkdown: there");
     let access = |text: &str| Preview::Access(text.to_owned());
     let onward = "https://y.example/\n(redirected from http://x.example/)";
     assert_eq!(shown, [access("http://x.example/"), access(onward)]);
