@@ -24,6 +24,7 @@ pub use diagnostics::{
 pub use editor::{
     ApplyRequest, DocumentEdit, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, TextAccess, Unsaved,
 };
+pub(crate) use environment::says_on;
 pub use environment::{Clock, Environment, Folders, Ids, Secrets};
 pub use files::Files;
 pub use grants::{GrantStore, GrantStoreError};

@@ -216,7 +216,7 @@ impl Reader<'_> {
 
     /// From the root of the tree down to the folder: files first, then the configuration folders; at each level ours after opencode's.
     async fn project_files(&mut self, facts: &Facts) -> Vec<Draft> {
-        if self.variable("OPENCODE_DISABLE_PROJECT_CONFIG").is_some_and(|value| value == "1" || value == "true") {
+        if self.environment.is_on("OPENCODE_DISABLE_PROJECT_CONFIG") {
             return Vec::new();
         }
         let root = self.root(facts).await;

@@ -8,7 +8,6 @@ use super::node::Node;
 use super::raw::RawConfig;
 use super::rules::expand_home;
 use super::untrusted::leads_outside;
-use super::web::is_set;
 use crate::permission::{Origin, Rule, Verdict};
 use crate::ports::Environment;
 use crate::skills::{SkillRoot, SkillSettings};
@@ -25,7 +24,7 @@ pub(super) fn skills(
     problems: &mut Vec<Problem>,
 ) -> SkillSettings {
     let folders = environment.folders();
-    let off = |names: &[&str]| names.iter().any(|name| is_set(environment, name));
+    let off = |names: &[&str]| names.iter().any(|name| environment.is_on(name));
     let with_project = !off(&["OPENCODE_DISABLE_PROJECT_CONFIG"]);
     let levels = if with_project { levels(facts) } else { Vec::new() };
     let mut roots: Vec<SkillRoot> = Vec::new();

@@ -2,6 +2,7 @@
 //! rule is not here.
 
 use super::raw::RawConfig;
+use crate::ports::says_on;
 use crate::registry::Switches;
 
 /// opencode's flags, with the tools that each turns on. Those for tools that are on anyway are left out.
@@ -28,9 +29,8 @@ pub(super) struct ToolVariables {
 
 impl ToolVariables {
     pub(super) fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let is_set =
-            |name: &str| variable(name).is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("true"));
-        let flagged = FLAGS.iter().filter(|(flag, _)| is_set(flag)).flat_map(|(_, tools)| tools.iter());
+        let is_on = |name: &str| variable(name).is_some_and(|value| says_on(&value));
+        let flagged = FLAGS.iter().filter(|(flag, _)| is_on(flag)).flat_map(|(_, tools)| tools.iter());
         let ours = variable(OURS).unwrap_or_default();
         let names = ours.split(',').map(str::trim).filter(|name| !name.is_empty());
         Self {

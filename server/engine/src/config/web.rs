@@ -20,7 +20,7 @@ pub(super) fn web(
     secrets: &dyn Secrets,
     problems: &mut Vec<Problem>,
 ) -> WebSettings {
-    let is_on = |names: &[&str]| names.iter().any(|name| is_set(environment, name));
+    let is_on = |names: &[&str]| names.iter().any(|name| environment.is_on(name));
     let service = |kind: SearchKind, address: WebAddress| {
         let key = match kind {
             SearchKind::Exa => secrets.key("exa", &["EXA_API_KEY".to_owned()]),
@@ -85,10 +85,6 @@ pub(super) fn web(
     }
     let code_search = of(SearchKind::Exa).map(|address| service(SearchKind::Exa, address));
     WebSettings { private_hosts, is_chosen: is_chosen && search.is_some(), search, code_search }
-}
-
-pub(super) fn is_set(environment: &dyn Environment, name: &str) -> bool {
-    environment.var(name).is_some_and(|value| matches!(value.trim(), "1" | "true"))
 }
 
 fn kind(provider: RawSearchProvider) -> SearchKind {

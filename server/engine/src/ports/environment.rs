@@ -7,10 +7,21 @@ use crate::ids::Millis;
 pub trait Environment: Send + Sync {
     fn var(&self, name: &str) -> Option<String>;
 
+    /// Whether a variable that is on or off is on.
+    fn is_on(&self, name: &str) -> bool {
+        self.var(name).is_some_and(|value| says_on(&value))
+    }
+
     fn folders(&self) -> Folders;
 
     /// `linux`, `macos` or `windows`.
     fn platform(&self) -> &'static str;
+}
+
+/// How a variable says that something is on.
+pub(crate) fn says_on(value: &str) -> bool {
+    let value = value.trim();
+    value == "1" || value.eq_ignore_ascii_case("true")
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

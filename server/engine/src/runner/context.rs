@@ -87,7 +87,7 @@ impl Runner {
     fn formatting(&self) -> Formatting {
         let RunnerDeps { config, facts, ports, connection, .. } = &self.deps;
         let rights = Rights { workspace: WorkspaceRight::Read, network: NetworkRight::AsSet };
-        let flag = |name: &str| ports.environment.var(name).is_some_and(|value| value == "1" || value == "true");
+        let flag = |name: &str| ports.environment.is_on(name);
         Formatting {
             config: Arc::clone(config),
             trusts_programs: config.trusts_programs(connection.editor.workspace_trust()),
