@@ -159,8 +159,13 @@ impl Run {
             let mut request = request_now();
             let mut reply = self.ask(&message, &request, &model, &mut spent).await?;
             let refused = self.context.verdicts.note(&request, &reply.end);
-            if refused > 0 {
+            // Of one that the client has something of, the rest is told as a failure; what comes next goes without the files.
+            if refused > 0 && reply.shown.is_nothing() && reply.calls.is_empty() {
                 self.context.warn(vec![refused_notice(refused)]).await;
+                self.pay_for_try(&message, &mut reply, &model, &mut spent, "it was refused with its files").await?;
+                if let Err(message) = spent.may_go_on() {
+                    return Ok(TurnEnd::Limit { message });
+                }
                 request = request_now();
                 reply = self.ask(&message, &request, &model, &mut spent).await?;
                 self.context.verdicts.note(&request, &reply.end);
@@ -253,11 +258,7 @@ impl Run {
             let wait = retry.wait;
             reply.withdraw_calls();
             self.context.end_open_calls().await;
-            if let Some(usage) = reply.usage.take() {
-                spent.add_request(Some(usage), model.prices);
-                self.tell_usage(Some(usage), model, *spent).await;
-                self.end_try(message, usage, &retry.reason).await?;
-            }
+            self.pay_for_try(message, &mut reply, model, spent, &retry.reason).await?;
             self.context.emit(SessionEvent::Retry(retry)).await;
             tokio::select! {
                 biased;
@@ -271,7 +272,22 @@ impl Run {
         }
     }
 
-    /// Stores what a try has used up that is not the last: a step of its own, of which nothing came.
+    /// What a try has used up that is not the last counts, is told and stored.
+    async fn pay_for_try(
+        &self,
+        message: &MessageId,
+        reply: &mut Reply,
+        model: &ConfiguredModel,
+        spent: &mut TurnSpent,
+        why: &str,
+    ) -> Result<(), StoreError> {
+        let Some(usage) = reply.usage.take() else { return Ok(()) };
+        spent.add_request(Some(usage), model.prices);
+        self.tell_usage(Some(usage), model, *spent).await;
+        self.end_try(message, usage, why).await
+    }
+
+    /// Stores a try that is not the last: a step of its own, of which nothing came.
     async fn end_try(&self, message: &MessageId, usage: Usage, why: &str) -> Result<(), StoreError> {
         let at = self.context.ports.clock.now();
         let started = self.context.journal.read(|entries| {

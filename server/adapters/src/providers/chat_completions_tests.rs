@@ -181,7 +181,7 @@ async fn r10_3_nothing_listens() {
 async fn r10_3_https_to_a_server_without_tls() {
     let (base, _served) = serve_plain_to_tls().await;
     let error = ask(request(&base)).await.unwrap_err();
-    assert!(error.kind == ModelErrorKind::Invalid && error.message.contains("may begin with http://"), "{error}");
+    assert!(error.kind == ModelErrorKind::Setup && error.message.contains("may begin with http://"), "{error}");
 }
 
 async fn serve_plain_to_tls() -> (String, JoinHandle<()>) {
@@ -199,7 +199,7 @@ async fn serve_plain_to_tls() -> (String, JoinHandle<()>) {
 async fn r10_3_addresses_keys_and_headers_that_cannot_be_sent() {
     for base in ["", "localhost:11434", "ftp://x/v1"] {
         let error = ask(request(base)).await.unwrap_err();
-        assert!(error.kind == ModelErrorKind::Invalid && error.message.contains("baseURL"), "{error}");
+        assert!(error.kind == ModelErrorKind::Setup && error.message.contains("baseURL"), "{error}");
     }
     let mut bad_key = request("http://127.0.0.1:9/v1");
     Arc::get_mut(&mut bad_key.provider).unwrap().key = Some("two\nlines".to_owned());
@@ -225,7 +225,7 @@ async fn redirects_are_named_and_not_followed() {
     .await;
     let error = ask(request(&base)).await.unwrap_err();
     assert!(
-        error.message.contains("redirects to https://other.example/v1.") && error.kind == ModelErrorKind::Invalid,
+        error.message.contains("redirects to https://other.example/v1.") && error.kind == ModelErrorKind::Setup,
         "{error}"
     );
 }

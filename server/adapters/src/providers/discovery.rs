@@ -37,7 +37,7 @@ pub(super) async fn offered(
     let error = |kind, message: String| ModelError { kind, message };
     let Some(mut url) = endpoint(&provider.base_url) else {
         let text = format!("The address of {} is no http(s) URL.", provider.id);
-        return Err(error(ModelErrorKind::Invalid, text));
+        return Err(error(ModelErrorKind::Setup, text));
     };
     let shown = shown(&url);
     let auth = match provider.wire {
@@ -58,14 +58,14 @@ pub(super) async fn offered(
 }
 
 async fn list(http: Http, headers: HeaderMap, url: Url) -> Result<Option<Vec<String>>, (ModelErrorKind, String)> {
-    let client = http.client(&url).await.map_err(|cause| (ModelErrorKind::Invalid, cause))?;
+    let client = http.client(&url).await.map_err(|cause| (ModelErrorKind::Setup, cause))?;
     let response = match client.get(url).headers(headers).send().await {
         Ok(response) => response,
         Err(error) => {
             return Err(match Obstacle::of(&error) {
                 Obstacle::Refused => (ModelErrorKind::Connection, "nothing listens there.".to_owned()),
                 Obstacle::Certificate(cause) => (
-                    ModelErrorKind::Invalid,
+                    ModelErrorKind::Setup,
                     format!(
                         "no trusted connection: {cause}. Install the certificates of your network or set SSL_CERT_FILE to them."
                     ),
@@ -85,7 +85,7 @@ async fn list(http: Http, headers: HeaderMap, url: Url) -> Result<Option<Vec<Str
             let kind = ModelErrorKind::RateLimited { retry_after: None };
             return Err((kind, format!("the server answers no more requests for now (status {status}).")));
         }
-        _ => return Err((ModelErrorKind::Invalid, format!("the server lists no models (status {status})."))),
+        _ => return Err((ModelErrorKind::Setup, format!("the server lists no models (status {status})."))),
     }
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();

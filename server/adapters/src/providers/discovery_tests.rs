@@ -83,7 +83,7 @@ async fn what_is_no_list_is_an_error_of_its_kind() {
     let busy = "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     assert_eq!(kind(busy, LIMIT).await, ModelErrorKind::RateLimited { retry_after: None });
     let broken = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-    assert_eq!(kind(broken, LIMIT).await, ModelErrorKind::Invalid);
+    assert_eq!(kind(broken, LIMIT).await, ModelErrorKind::Setup);
     let page = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n<html>";
     assert_eq!(kind(page, LIMIT).await, ModelErrorKind::Protocol);
     assert_eq!(kind("", Duration::from_millis(50)).await, ModelErrorKind::TimedOut);

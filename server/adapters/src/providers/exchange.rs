@@ -59,7 +59,7 @@ pub(super) fn endpoint(request: &ModelRequest, path: &str) -> Result<Url, ModelE
             "The address of {0} is no http(s) URL: \"{1}\". Set `provider.{0}.options.baseURL`, e.g. to \"http://127.0.0.1:11434/v1\".",
             provider.id, provider.base_url
         );
-        return Err(failure::error(request, ModelErrorKind::Invalid, text));
+        return Err(failure::error(request, ModelErrorKind::Setup, text));
     };
     let base = url.path().trim_end_matches('/').to_owned();
     if !base.ends_with(&format!("/{path}")) {
@@ -85,7 +85,7 @@ pub(super) async fn post(
     body: String,
 ) -> Result<Events, ModelError> {
     let headers = headers(request, auth)?;
-    let client = http.client(url).await.map_err(|text| failure::error(request, ModelErrorKind::Invalid, text))?;
+    let client = http.client(url).await.map_err(|text| failure::error(request, ModelErrorKind::Setup, text))?;
     let sent = client.post(url.clone()).headers(headers).body(body).send();
     let response = match timeout(request.provider.header_timeout, sent).await {
         Ok(Ok(response)) => response,
@@ -143,7 +143,7 @@ fn headers(request: &ModelRequest, auth: Auth) -> Result<HeaderMap, ModelError> 
                 "`provider.{}.options.headers` has a header that cannot be sent: \"{name}\". Names and values take no line ends or control characters.",
                 provider.id
             );
-            return Err(failure::error(request, ModelErrorKind::Invalid, text));
+            return Err(failure::error(request, ModelErrorKind::Setup, text));
         };
         value.set_sensitive(true);
         headers.insert(header, value);
@@ -233,13 +233,13 @@ fn unreached(request: &ModelRequest, url: &Url, error: &reqwest::Error) -> Model
             ),
         ),
         Obstacle::Certificate(cause) => (
-            ModelErrorKind::Invalid,
+            ModelErrorKind::Setup,
             format!(
                 "No trusted connection to {shown}: {cause}. Install the certificates of your network or set SSL_CERT_FILE to them."
             ),
         ),
         Obstacle::Tls(cause) => (
-            ModelErrorKind::Invalid,
+            ModelErrorKind::Setup,
             format!(
                 "{shown} does not answer as an https server does: {cause}. If the server is local, its address may begin with http://."
             ),

@@ -74,11 +74,11 @@ fn classify(
             },
         ),
         Meaning::NoCredit => (
-            ModelErrorKind::Invalid,
+            ModelErrorKind::Setup,
             format!("The account at {provider} has no credit or quota left. Top it up there, or choose another model."),
         ),
         Meaning::NotFound => (
-            ModelErrorKind::Invalid,
+            ModelErrorKind::Setup,
             format!(
                 "{provider} knows no model \"{model}\" at {url}. Check the model's name, and whether \
                  `provider.{provider}.options.baseURL` is right (most end in /v1)."
@@ -102,7 +102,7 @@ fn classify(
             (ModelErrorKind::TimedOut, format!("A gateway of {provider} gave up waiting for the model. Try again."))
         }
         Meaning::Redirect => (
-            ModelErrorKind::Invalid,
+            ModelErrorKind::Setup,
             format!(
                 "{url} redirects to {}. Set `provider.{provider}.options.baseURL` to the final address: keys are not sent along a redirect.",
                 refusal.location.as_deref().unwrap_or("another address")

@@ -47,10 +47,10 @@ const OVERLOADED: ModelErrorKind = ModelErrorKind::Overloaded { retry_after: Non
 fn r10_3_by_status() {
     check(400, "", ModelErrorKind::Invalid);
     check(401, "", ModelErrorKind::Auth);
-    check(402, "", ModelErrorKind::Invalid);
+    check(402, "", ModelErrorKind::Setup);
     check(403, "", ModelErrorKind::Auth);
-    check(404, "", ModelErrorKind::Invalid);
-    check(307, "", ModelErrorKind::Invalid);
+    check(404, "", ModelErrorKind::Setup);
+    check(307, "", ModelErrorKind::Setup);
     for status in [408, 409, 429] {
         check(status, "", RATE_LIMITED);
     }
@@ -80,7 +80,7 @@ fn r10_3_a_400_is_an_overflow_by_its_code_alone() {
 
 #[test]
 fn r10_3_a_code_says_more_than_the_status() {
-    check(429, r#"{"error":{"message":"m","code":"insufficient_quota"}}"#, ModelErrorKind::Invalid);
+    check(429, r#"{"error":{"message":"m","code":"insufficient_quota"}}"#, ModelErrorKind::Setup);
     check(400, r#"{"error":{"message":"m","code":"invalid_api_key"}}"#, ModelErrorKind::Auth);
     check(400, r#"{"error":{"message":"m","type":"rate_limit_exceeded"}}"#, RATE_LIMITED);
     check(400, r#"[{"error":{"code":400,"message":"m","status":"INVALID_ARGUMENT"}}]"#, ModelErrorKind::Invalid);
@@ -144,12 +144,9 @@ fn r10_3_what_is_final_is_final_inside_of_a_stream_too() {
                 "unsupported_parameter",
                 "not_supported_error",
                 "content_policy_violation",
-                "billing_error",
-                "insufficient_quota",
-                "not_found_error",
-                "model_not_found",
             ][..],
         ),
+        (ModelErrorKind::Setup, &["billing_error", "insufficient_quota", "not_found_error", "model_not_found"]),
         (ModelErrorKind::Auth, &["authentication_error", "permission_error", "invalid_api_key", "account_deactivated"]),
         (ModelErrorKind::ContextOverflow, &["request_too_large", "context_length_exceeded"]),
     ] {

@@ -128,12 +128,12 @@ async fn r10_3_errors_by_their_type() {
         ("api_error", overloaded),
         ("rate_limit_error", ModelErrorKind::RateLimited { retry_after: None }),
         ("authentication_error", ModelErrorKind::Auth),
-        ("billing_error", ModelErrorKind::Invalid),
+        ("billing_error", ModelErrorKind::Setup),
         ("request_too_large", ModelErrorKind::ContextOverflow),
         ("timeout_error", ModelErrorKind::TimedOut),
         ("invalid_request_error", ModelErrorKind::Invalid),
         ("permission_error", ModelErrorKind::Auth),
-        ("not_found_error", ModelErrorKind::Invalid),
+        ("not_found_error", ModelErrorKind::Setup),
         ("news", ModelErrorKind::Broken),
     ] {
         // In the middle of a stream, and in place of one.

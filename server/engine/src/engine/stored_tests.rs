@@ -613,7 +613,11 @@ async fn what_read_shows_is_stored_and_one_that_the_provider_refuses_does_not_en
     let reply = player.next_request().await;
     assert_eq!(results_of(&reply.request).1, 2, "another daemon may have another provider");
     reply.fail(ModelErrorKind::Overloaded { retry_after: None }, "Later.");
-    assert_eq!(results_of(&player.next_request().await.request).1, 2, "this says nothing of what was shown");
+    let reply = player.next_request().await;
+    assert_eq!(results_of(&reply.request).1, 2, "this says nothing of what was shown");
+    reply.fail(ModelErrorKind::Setup, "The account has no credit left.");
+    drop(ask(&loaded.session, "go on"));
+    assert_eq!(results_of(&player.next_request().await.request).1, 2, "nor does this");
 }
 
 #[tokio::test(start_paused = true)]

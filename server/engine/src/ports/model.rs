@@ -259,8 +259,10 @@ pub enum ModelErrorKind {
     Overloaded {
         retry_after: Option<Duration>,
     },
-    /// Refused, and will be again.
+    /// Refused for what it holds, and will be again.
     Invalid,
+    /// Refused for what stands around it, whatever it holds: the address, the model's name, the account, the certificates. Only the user can mend that.
+    Setup,
     /// Nothing listens, or the connection broke.
     Connection,
     TimedOut,
@@ -278,6 +280,7 @@ impl ModelError {
             ModelErrorKind::Auth
             | ModelErrorKind::ContextOverflow
             | ModelErrorKind::Invalid
+            | ModelErrorKind::Setup
             | ModelErrorKind::Connection
             | ModelErrorKind::TimedOut
             | ModelErrorKind::Broken
@@ -296,6 +299,7 @@ impl ModelError {
             ModelErrorKind::Auth
             | ModelErrorKind::ContextOverflow
             | ModelErrorKind::Invalid
+            | ModelErrorKind::Setup
             | ModelErrorKind::Protocol => false,
         }
     }

@@ -91,9 +91,13 @@ mod tests {
 
     #[test]
     fn r14_5_what_fails_again_is_not_sent_again() {
-        for kind in
-            [ModelErrorKind::Auth, ModelErrorKind::ContextOverflow, ModelErrorKind::Invalid, ModelErrorKind::Protocol]
-        {
+        for kind in [
+            ModelErrorKind::Auth,
+            ModelErrorKind::ContextOverflow,
+            ModelErrorKind::Invalid,
+            ModelErrorKind::Setup,
+            ModelErrorKind::Protocol,
+        ] {
             assert_eq!(decide(&error(kind), 1, 5, 0), None);
         }
     }

@@ -13,6 +13,12 @@ pub(super) struct Shown {
     reasoning: String,
 }
 
+impl Shown {
+    pub(super) fn is_nothing(&self) -> bool {
+        self.text.is_empty() && self.reasoning.is_empty()
+    }
+}
+
 /// One try of an answer, beside what was shown of it before.
 pub(super) struct Showing {
     pub(super) text: Said,
