@@ -1,7 +1,15 @@
 //! The types of our additions to LSP and ACP (`_copydesk/…`), and of the opt-in in `initialize`. All are camelCase on the wire; unknown fields are ignored.
 
+mod changes;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use changes::{
+    ChangeHunk, ChangeKind, ChangedParams, ChangesParams, ChangesResult, ChangesScope, DiffOf, DiffParams, DiffResult,
+    DiffedFile, FileChanges, HunkChoice, HunkState, TextPosition, TextRange, UndecidedHunk, UndoOutcome, UndoParams,
+    UndoResult, UndoWhat, UndoneFile, WhyUndecided,
+};
 
 /// Version of the additions that this daemon speaks.
 pub const PROTOCOL: u32 = 1;
