@@ -26,6 +26,7 @@ pub mod ports;
 pub mod prompt;
 pub mod registry;
 mod replay;
+pub mod review;
 pub mod run;
 pub mod runner;
 pub mod search;

@@ -14,4 +14,5 @@ pub mod matching;
 pub mod patch;
 pub mod path;
 pub mod position;
+pub mod review;
 pub mod uri;
