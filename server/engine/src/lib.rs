@@ -36,6 +36,7 @@ pub mod skills;
 pub mod testing;
 pub mod tool;
 pub mod tools;
+pub mod undo;
 pub mod view;
 pub mod web;
 

@@ -1,5 +1,6 @@
 //! The ports: traits through which the engine meets the world, each with an error of its own. Implemented by `adapters`, by the faces, and by tests.
 
+mod changes;
 mod client;
 mod diagnostics;
 mod editor;
@@ -16,6 +17,7 @@ mod trust;
 
 use std::sync::Arc;
 
+pub use changes::{By, Change, ChangeId, Changes, FileContent, LARGEST_BINARY, NewChange, NewContent};
 pub use client::{Ask, AskOption, AskOutcome, AskedPart, Client, OptionKind, Preview};
 pub use diagnostics::{
     Diagnostic, DiagnosticSeverity, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget,

@@ -1,0 +1,132 @@
+//! What the agent has changed, on the disk: one row for each edit of a file, and the contents before and after it. What undo and review stand on.
+
+use copydesk_workspace::encoding::{self, TextEncoding};
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::AbsPath;
+use serde::{Deserialize, Serialize};
+
+use super::{BoxFuture, StoreError};
+use crate::ids::{CallId, MessageId, Millis, SessionId};
+use crate::view::LARGEST_TEXT;
+
+/// Files that are no text and are larger than this are not kept, bytes.
+pub const LARGEST_BINARY: u64 = 8 << 20;
+
+/// Stands beside `Store`, under the same leases.
+pub trait Changes: Send + Sync {
+    /// All of them or none, written when this resolves: safe from a crash of the daemon. Ids ascend within a session and are never given twice.
+    ///
+    /// `most_kept` bytes are kept over all sessions: beyond it the contents of the oldest turns are let go, each turn's at once, but never those of the turn
+    /// that is recorded here, nor those of the newest turn of a session that some daemon has open. `StoreError::Elsewhere` without the session's lease.
+    fn record(
+        &self,
+        session: SessionId,
+        changes: Vec<NewChange>,
+        most_kept: u64,
+    ) -> BoxFuture<'_, Result<Vec<ChangeId>, StoreError>>;
+
+    /// Takes back rows of changes that were not done after all.
+    fn void(&self, session: SessionId, changes: Vec<ChangeId>) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// In the order in which they were recorded. A row that cannot be read is left out, with a warning in the log.
+    fn list(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<Change>, StoreError>>;
+
+    /// `None` where it was never kept, was let go, or is damaged.
+    fn content(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Vec<u8>>, StoreError>>;
+}
+
+/// The number of a change in its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ChangeId(pub i64);
+
+/// Who changed a file, and to what end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum By {
+    /// The agent, by a tool that edits.
+    Agent,
+    /// A command that the agent ran; found around it.
+    Command,
+    /// The user had `of` taken back; where these are an undo's own, put back. Before and after are equal where nothing of them could be.
+    Undo { of: Vec<ChangeId> },
+    /// The user accepted hunks of the file.
+    Accept,
+    /// The user rejected hunks of the file.
+    Reject,
+}
+
+/// One edit of one file, of its author alone: what the user typed meanwhile is in neither content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewChange {
+    /// The first prompt of the turn; of what the user does between turns, an id of its own.
+    pub turn: MessageId,
+    pub call: Option<CallId>,
+    pub at: Millis,
+    pub by: By,
+    /// The real path of the file, before a move.
+    pub path: AbsPath,
+    /// Where it stands afterwards, where that is another path; real too.
+    pub moved_to: Option<AbsPath>,
+    /// `None`: there was no file.
+    pub before: Option<NewContent>,
+    /// `None`: there is no file.
+    pub after: Option<NewContent>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewContent {
+    /// Of the bytes.
+    pub hash: ContentHash,
+    /// Bytes.
+    pub len: u64,
+    /// `None` where they are too many to be kept.
+    pub bytes: Option<Vec<u8>>,
+    /// How the bytes are text; `None` where they are none. A document of the editor is its text in UTF-8, however its file stores it.
+    pub encoding: Option<TextEncoding>,
+    /// Permission bits of the file, where they are known.
+    pub mode: Option<u32>,
+}
+
+impl NewContent {
+    pub fn new(bytes: Vec<u8>, mode: Option<u32>) -> Self {
+        let (hash, len) = (ContentHash::of(&bytes), bytes.len() as u64);
+        let encoding = match len {
+            ..=LARGEST_TEXT => encoding::decode(&bytes).ok().map(|(_, encoding)| encoding),
+            _ => None,
+        };
+        let most = if encoding.is_some() { LARGEST_TEXT } else { LARGEST_BINARY };
+        Self { hash, len, bytes: (len <= most).then_some(bytes), encoding, mode }
+    }
+}
+
+/// A stored change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub id: ChangeId,
+    pub turn: MessageId,
+    pub call: Option<CallId>,
+    pub at: Millis,
+    pub by: By,
+    pub path: AbsPath,
+    pub moved_to: Option<AbsPath>,
+    pub before: Option<FileContent>,
+    pub after: Option<FileContent>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileContent {
+    pub hash: ContentHash,
+    /// Bytes.
+    pub len: u64,
+    pub encoding: Option<TextEncoding>,
+    pub mode: Option<u32>,
+    /// Whether the bytes are there.
+    pub is_kept: bool,
+}
+
+impl Change {
+    /// Where the file stands after the change.
+    pub fn target(&self) -> &AbsPath {
+        self.moved_to.as_ref().unwrap_or(&self.path)
+    }
+}

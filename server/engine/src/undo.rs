@@ -1,0 +1,86 @@
+//! Undo by author: what is asked for, and what came of each file.
+
+use copydesk_workspace::path::AbsPath;
+
+use crate::ids::{CallId, MessageId};
+use crate::message::FileDiff;
+use crate::ports::StoreError;
+
+/// What is to be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UndoWhat {
+    /// The newest turn of which something is in force.
+    Last,
+    /// By the message of its first prompt.
+    Turn(MessageId),
+    Call(CallId),
+    /// The newest undo that was not taken back itself.
+    Redo,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UndoReport {
+    /// The turn that was taken back or put back.
+    pub turn: Option<MessageId>,
+    /// The first line of its prompt; empty where that is not known.
+    pub title: String,
+    /// Each file once, in the order of their paths.
+    pub files: Vec<UndoneFile>,
+    /// What the undo itself changed.
+    pub diffs: Vec<FileDiff>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndoneFile {
+    /// Where the file stood before the undo, or stands now where there was none.
+    pub path: AbsPath,
+    pub outcome: UndoOutcome,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UndoOutcome {
+    /// The agent's changes are out of it, or in it again.
+    Restored,
+    /// It was the agent's own, and is gone.
+    Removed,
+    /// It was given back its name.
+    MovedBack { to: AbsPath },
+    /// There was nothing of them in it any more.
+    Unchanged,
+    /// The user has changed the same lines since, which stay as they are. `reason` names them; where `partly`, the rest was taken back.
+    Conflict { reason: String, partly: bool },
+    /// What the file held is not known any more. It was left alone.
+    Unavailable { reason: String },
+    /// It was left alone; trying again may help.
+    Failed { reason: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UndoError {
+    #[error("there is nothing to undo in this session")]
+    NothingToUndo,
+    #[error("there is nothing to redo in this session")]
+    NothingToRedo,
+    #[error("the turn is running: cancel it first, then undo it")]
+    Running,
+    #[error("this session has no turn {0} that changed files")]
+    UnknownTurn(MessageId),
+    #[error("this session has no call {0} that changed files")]
+    UnknownCall(CallId),
+    #[error("the session is closed")]
+    Closed,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl UndoError {
+    pub fn retry(&self) -> bool {
+        match self {
+            Self::Store(error) => error.retry(),
+            Self::Running => true,
+            Self::NothingToUndo | Self::NothingToRedo | Self::UnknownTurn(_) | Self::UnknownCall(_) | Self::Closed => {
+                false
+            }
+        }
+    }
+}
