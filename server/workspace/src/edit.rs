@@ -10,7 +10,7 @@ use std::ops::Range;
 use ropey::Rope;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use between::common_ends;
+pub(crate) use between::{common_ends, lines};
 
 /// Replaces a byte range of the base text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,6 +186,11 @@ impl EditSet {
     /// One edit of a text of `base_len` bytes; the caller knows that its ends lie in that text.
     pub(crate) fn single(base_len: usize, range: Range<usize>, text: String) -> Self {
         Self::from_sorted(base_len, [TextEdit { range, text }])
+    }
+
+    /// Of edits that the caller knows to be in order and inside of the text.
+    pub(crate) fn sorted(base_len: usize, edits: Vec<TextEdit>) -> Self {
+        Self::from_sorted(base_len, edits)
     }
 
     /// Each edit made for the text after the one before it, as one. `edits` is not empty.

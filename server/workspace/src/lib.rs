@@ -4,6 +4,7 @@
 #![deny(clippy::disallowed_methods)]
 
 pub mod change_log;
+pub mod delta;
 pub mod diff;
 pub mod disk;
 pub mod document;
@@ -11,6 +12,7 @@ pub mod edit;
 pub mod encoding;
 pub mod hash;
 pub mod matching;
+pub mod merge;
 pub mod patch;
 pub mod path;
 pub mod position;

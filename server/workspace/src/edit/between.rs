@@ -100,7 +100,7 @@ fn offsets(parts: &[&str]) -> Vec<usize> {
 }
 
 /// Lines with their breaks.
-fn lines(text: &str) -> Vec<&str> {
+pub(crate) fn lines(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let mut lines = Vec::new();
     let mut start = 0;
