@@ -1,7 +1,13 @@
-//! Differences of two texts, for people and models. Edits that are applied are `EditSet`s, not these.
+//! Differences of two texts, for people and models. Edits that are applied are `EditSet`s, not these. Diffs of whole files stand in `files`.
+
+mod files;
+
+use std::fmt::Write as _;
 
 use ropey::Rope;
-use similar::{Algorithm, DiffTag, TextDiff};
+use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices, group_diff_ops};
+
+pub use files::{Content, Diff, DiffedFile, FileVersion, Kind, of_file};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LineCounts {
@@ -9,65 +15,82 @@ pub struct LineCounts {
     pub removed: usize,
 }
 
+impl std::ops::AddAssign for LineCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.added += other.added;
+        self.removed += other.removed;
+    }
+}
+
 /// A unified diff with `context` lines around each hunk; empty where the texts are equal. `name` stands in both headers.
 pub fn unified(name: &str, before: &Rope, after: &Rope, context: usize) -> String {
-    let (before, after) = (before.to_string(), after.to_string());
-    by_lines(&before, &after).unified_diff().context_radius(context).header(name, name).to_string()
+    let (hunks, _) = hunks(before, after, context);
+    if hunks.is_empty() { hunks } else { format!("--- {name}\n+++ {name}\n{hunks}") }
 }
 
 /// A changed line counts on both sides.
 pub fn line_counts(before: &Rope, after: &Rope) -> LineCounts {
     let (before, after) = (before.to_string(), after.to_string());
-    let diff = by_lines(&before, &after);
-    let mut counts = LineCounts::default();
-    for op in diff.ops() {
-        let (tag, old, new) = op.as_tag_tuple();
-        if tag != DiffTag::Equal {
-            counts.removed += old.len();
-            counts.added += new.len();
-        }
-    }
-    counts
+    counts(&capture_diff_slices(Algorithm::Myers, &lines(&before), &lines(&after)))
 }
 
-fn by_lines<'a>(before: &'a str, after: &'a str) -> TextDiff<'a, 'a, str> {
-    TextDiff::configure().algorithm(Algorithm::Myers).diff_lines(before, after)
+/// The hunks alone, in the form that `patch` and `git apply` read.
+fn hunks(before: &Rope, after: &Rope, context: usize) -> (String, LineCounts) {
+    let (before, after) = (before.to_string(), after.to_string());
+    let (old, new) = (lines(&before), lines(&after));
+    let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
+    let counts = counts(&ops);
+    let mut text = String::new();
+    for group in group_diff_ops(ops, context) {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let was = range(first.old_range().start, last.old_range().end);
+        let is = range(first.new_range().start, last.new_range().end);
+        let _ = writeln!(text, "@@ -{was} +{is} @@");
+        for op in &group {
+            match op.tag() {
+                DiffTag::Equal => push_lines(&mut text, ' ', &old[op.old_range()]),
+                DiffTag::Delete | DiffTag::Insert | DiffTag::Replace => {
+                    push_lines(&mut text, '-', &old[op.old_range()]);
+                    push_lines(&mut text, '+', &new[op.new_range()]);
+                }
+            }
+        }
+    }
+    (text, counts)
+}
+
+/// As `patch` counts them: a carriage return alone ends no line.
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+fn counts(ops: &[DiffOp]) -> LineCounts {
+    let changed = ops.iter().filter(|op| op.tag() != DiffTag::Equal);
+    changed.fold(LineCounts::default(), |mut counts, op| {
+        counts += LineCounts { added: op.new_range().len(), removed: op.old_range().len() };
+        counts
+    })
+}
+
+/// From 1; an empty range is named by the line before it, and a single line needs no count.
+fn range(start: usize, end: usize) -> String {
+    match end - start {
+        0 => format!("{start},0"),
+        1 => format!("{}", start + 1),
+        count => format!("{},{count}", start + 1),
+    }
+}
+
+fn push_lines(text: &mut String, sign: char, lines: &[&str]) {
+    for line in lines {
+        text.push(sign);
+        text.push_str(line);
+        if !line.ends_with('\n') {
+            text.push_str("\n\\ No newline at end of file\n");
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(before: &str, after: &str, counts: (usize, usize), expected: &str) {
-        let (before, after) = (Rope::from_str(before), Rope::from_str(after));
-        let LineCounts { added, removed } = line_counts(&before, &after);
-        assert_eq!((added, removed), counts);
-        assert_eq!(unified("src/a.rs", &before, &after, 1), expected);
-    }
-
-    #[test]
-    fn r3_4_lines_removed_and_added_are_counted() {
-        check(
-            "a\nb\nc\nd\ne\n",
-            "a\nB\nc\nd\ne\nf\n",
-            (2, 1),
-            "--- src/a.rs\n+++ src/a.rs\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -5 +5,2 @@\n e\n+f\n",
-        );
-    }
-
-    #[test]
-    fn equal_texts_have_no_diff() {
-        check("a\n", "a\n", (0, 0), "");
-        check("", "", (0, 0), "");
-    }
-
-    #[test]
-    fn a_missing_final_newline_is_shown() {
-        check(
-            "a\nb",
-            "a\nb\n",
-            (1, 1),
-            "--- src/a.rs\n+++ src/a.rs\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n",
-        );
-    }
-}
+#[path = "diff_tests.rs"]
+mod tests;

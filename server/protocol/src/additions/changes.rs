@@ -33,7 +33,7 @@ pub enum UndoWhat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoResult {
-    /// The turn that was taken back; absent where there was nothing to take back.
+    /// The turn that was taken back, or put back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
     /// The first line of the turn's prompt.
@@ -50,8 +50,12 @@ pub struct UndoResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoneFile {
+    /// Where the file stood before the undo, or stands now where there was none.
     pub uri: String,
     pub outcome: UndoOutcome,
+    /// Of a file that was moved back: where it stands now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
     /// Of a conflict: the other hunks of the file were taken back.
     #[serde(default)]
     pub partly: bool,
@@ -68,6 +72,8 @@ pub enum UndoOutcome {
     Restored,
     /// The agent had made it; it is gone.
     Removed,
+    /// The agent had moved it; it has its name again (`to`).
+    MovedBack,
     /// There was nothing to do.
     Unchanged,
     /// The user has changed the same lines since: they stay as they are.
