@@ -7,6 +7,7 @@ pub mod agent;
 pub mod config;
 pub mod confinement;
 pub mod cost;
+pub mod diffs;
 pub mod engine;
 pub mod escape;
 pub mod event;

@@ -1,0 +1,158 @@
+//! Diffs of what the agent did, from the changes that are stored: of a turn, of a session. What the user typed is in none of them. Undoes nothing, and looks at
+//! no file.
+
+mod lives;
+
+use std::collections::BTreeMap;
+
+use copydesk_workspace::diff::{self, Content, Diff, FileVersion};
+use copydesk_workspace::encoding;
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::AbsPath;
+use ropey::Rope;
+
+use crate::ids::{MessageId, SessionId};
+use crate::ports::{By, Change, Changes, FileContent, StoreError};
+
+use lives::{Life, lives};
+
+/// Lines around each change.
+const CONTEXT: usize = 3;
+
+/// Whose changes are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DiffOf {
+    /// Of the newest turn that changed something, undone or not.
+    LastTurn,
+    /// By the message of its first prompt.
+    Turn(MessageId),
+    /// Of the agent in all turns, without what was undone or rejected.
+    Session,
+}
+
+/// Each text is for the user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DiffError {
+    #[error("this session has no turn {0} that changed files")]
+    UnknownTurn(MessageId),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl DiffError {
+    pub fn retry(&self) -> bool {
+        match self {
+            Self::UnknownTurn(_) => false,
+            Self::Store(error) => error.retry(),
+        }
+    }
+}
+
+/// A diff with the paths of its files.
+#[derive(Debug, Clone, Default)]
+pub struct ChangesDiff {
+    pub diff: Diff,
+    /// In the order of `diff.files`: where each stands, or stood last.
+    pub paths: Vec<AbsPath>,
+}
+
+impl ChangesDiff {
+    pub(crate) fn push(&mut self, path: &AbsPath, before: Option<&FileVersion>, after: Option<&FileVersion>) {
+        if let Some(file) = diff::of_file(before, after, CONTEXT) {
+            self.diff.files.push(file);
+            self.paths.push(path.clone());
+        }
+    }
+}
+
+/// By path. `folder` is real: names of files are relative to it. Needs no lease.
+pub async fn stored(
+    changes: &dyn Changes,
+    session: &SessionId,
+    of: &DiffOf,
+    folder: &AbsPath,
+) -> Result<ChangesDiff, DiffError> {
+    let rows = changes.list(session.clone()).await?;
+    let rows: Vec<&Change> = match of {
+        DiffOf::Session => of_session(&rows).collect(),
+        DiffOf::LastTurn => match rows.iter().rfind(|row| is_of_agent(row)) {
+            Some(last) => of_turn(&rows, &last.turn).collect(),
+            None => Vec::new(),
+        },
+        DiffOf::Turn(turn) if of_turn(&rows, turn).next().is_none() => {
+            return Err(DiffError::UnknownTurn(turn.clone()));
+        }
+        DiffOf::Turn(turn) => of_turn(&rows, turn).collect(),
+    };
+    let mut shown = ChangesDiff::default();
+    for life in lives(rows) {
+        let texts = texts(changes, session, &life).await?;
+        let version = |path: &AbsPath, content: &Option<FileContent>, content_of: &dyn Fn(&FileContent) -> Content| {
+            content.as_ref().map(|content| FileVersion {
+                name: name(path, folder),
+                content: content_of(content),
+                mode: content.mode,
+            })
+        };
+        let plain = |content: &FileContent| texts.content(content);
+        let base = |content: &FileContent| life.base(&texts.0).map_or_else(|| plain(content), Content::Text);
+        let before = version(life.from(), life.before(), &base);
+        let after = version(life.path(), life.after(), &plain);
+        shown.push(life.path(), before.as_ref(), after.as_ref());
+    }
+    Ok(shown)
+}
+
+fn is_of_agent(change: &Change) -> bool {
+    match change.by {
+        By::Agent | By::Command => true,
+        By::Undo { .. } | By::Accept | By::Reject => false,
+    }
+}
+
+fn of_turn<'a>(rows: &'a [Change], turn: &'a MessageId) -> impl Iterator<Item = &'a Change> {
+    rows.iter().filter(move |row| is_of_agent(row) && row.turn == *turn)
+}
+
+/// To accept a change changes no file.
+fn of_session(rows: &[Change]) -> impl Iterator<Item = &Change> {
+    rows.iter().filter(|row| row.by != By::Accept)
+}
+
+/// Relative, with `/`; of a file that lies elsewhere the whole path.
+pub(crate) fn name(path: &AbsPath, folder: &AbsPath) -> String {
+    path.relative_to(folder).unwrap_or_else(|| path.to_string())
+}
+
+/// Contents that are text and are kept.
+struct Texts(BTreeMap<ContentHash, Rope>);
+
+impl Texts {
+    fn content(&self, content: &FileContent) -> Content {
+        match self.0.get(&content.hash) {
+            Some(text) => Content::Text(text.clone()),
+            None if content.encoding.is_none() => Content::Binary(content.hash),
+            None => Content::NotKept,
+        }
+    }
+}
+
+async fn texts(changes: &dyn Changes, session: &SessionId, life: &Life<'_>) -> Result<Texts, StoreError> {
+    let mut texts = BTreeMap::new();
+    for content in life.contents().filter(|content| content.is_kept && content.encoding.is_some()) {
+        if texts.contains_key(&content.hash) {
+            continue;
+        }
+        let Some(bytes) = changes.content(session.clone(), content.hash).await? else { continue };
+        // What is damaged is as good as gone.
+        if let Ok((text, _)) = encoding::decode(&bytes) {
+            texts.insert(content.hash, Rope::from(text));
+        }
+    }
+    Ok(Texts(texts))
+}
+
+#[cfg(test)]
+#[path = "diffs_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod tests;
