@@ -106,7 +106,7 @@ pub async fn stored(
 fn is_of_agent(change: &Change) -> bool {
     match change.by {
         By::Agent | By::Command => true,
-        By::Undo { .. } | By::Accept | By::Reject => false,
+        By::Undo { .. } | By::Accept { .. } | By::Reject { .. } => false,
     }
 }
 
@@ -116,7 +116,7 @@ fn of_turn<'a>(rows: &'a [Change], turn: &'a MessageId) -> impl Iterator<Item = 
 
 /// To accept a change changes no file.
 fn of_session(rows: &[Change]) -> impl Iterator<Item = &Change> {
-    rows.iter().filter(|row| row.by != By::Accept)
+    rows.iter().filter(|row| !matches!(row.by, By::Accept { .. }))
 }
 
 /// Relative, with `/`; of a file that lies elsewhere the whole path.

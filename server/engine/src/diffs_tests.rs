@@ -138,7 +138,7 @@ async fn what_was_undone_or_rejected_is_not_in_the_diff_of_the_session() {
     stored.edit("msg_1", "b.txt", None, Some(b"b\n"));
     stored.text("msg_u", "a.txt", "one\n2\nuser\n", "1\n2\nuser\n").by = By::Undo { of: vec![ChangeId(1)] };
     stored.edit("msg_u", "b.txt", Some(b"b\n"), None).by = By::Undo { of: vec![ChangeId(2)] };
-    stored.text("msg_u", "a.txt", "1\n2\nuser\n", "9\n9\n").by = By::Accept;
+    stored.text("msg_u", "a.txt", "1\n2\nuser\n", "9\n9\n").by = By::Accept { hunks: Vec::new() };
     assert_eq!(stored.diff(DiffOf::Session).await.unwrap(), "");
     assert!(stored.turn("msg_1").await.contains("-1\n+one\n"));
     assert!(stored.diff(DiffOf::LastTurn).await.unwrap().contains("new file mode"));

@@ -3,6 +3,7 @@
 use copydesk_workspace::encoding::{self, TextEncoding};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
+use copydesk_workspace::review::HunkId;
 use serde::{Deserialize, Serialize};
 
 use super::{BoxFuture, StoreError};
@@ -49,10 +50,10 @@ pub enum By {
     Command,
     /// The user had `of` taken back; where these are an undo's own, put back. Before and after are equal where nothing of them could be.
     Undo { of: Vec<ChangeId> },
-    /// The user accepted hunks of the file.
-    Accept,
+    /// The user accepted hunks of the file. Before and after are the text that they stood in, and equal.
+    Accept { hunks: Vec<HunkId> },
     /// The user rejected hunks of the file.
-    Reject,
+    Reject { hunks: Vec<HunkId> },
 }
 
 /// One edit of one file, of its author alone: what the user typed meanwhile is in neither content.

@@ -1,6 +1,8 @@
 //! The smallest edit that makes one text of another: by lines, then by words, then by characters. What is equal at both ends is stripped first, so that the
 //! cost is that of the changed part.
 
+use std::ops::Range;
+
 use ropey::Rope;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -10,15 +12,41 @@ use super::{EditSet, TextEdit};
 const MAX_REFINED: usize = 16 * 1024;
 
 pub(super) fn between(before: &Rope, after: &Rope) -> EditSet {
+    let mut edits = Vec::new();
+    changed_runs(before, after, &mut |at, old, new| refine(old, new, at, &mut edits));
+    EditSet::from_sorted(before.len_bytes(), edits).with_whole_line_breaks(before)
+}
+
+/// A run of whole lines that differs, in bytes of either text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LineChange {
+    pub(crate) old: Range<usize>,
+    pub(crate) new: Range<usize>,
+}
+
+/// In ascending order; between two of them stands at least one line that is the same in both.
+pub(crate) fn changed_lines(before: &Rope, after: &Rope) -> Vec<LineChange> {
+    let mut changes = Vec::new();
+    let (mut removed, mut added) = (0, 0);
+    changed_runs(before, after, &mut |at, old, new| {
+        let start = at - removed + added;
+        changes.push(LineChange { old: at..at + old.len(), new: start..start + new.len() });
+        removed += old.len();
+        added += new.len();
+    });
+    changes
+}
+
+/// Calls `changed` with offset, old and new text of every run of lines that differs.
+fn changed_runs(before: &Rope, after: &Rope, changed: &mut dyn FnMut(usize, &str, &str)) {
     let base_len = before.len_bytes();
-    let none = || EditSet::from_sorted(base_len, []);
     if before.is_instance(after) {
-        return none();
+        return;
     }
     let prefix = common_prefix(before, after);
     let shorter = base_len.min(after.len_bytes());
     if prefix == base_len && prefix == after.len_bytes() {
-        return none();
+        return;
     }
     let suffix = common_suffix(before, after).min(shorter - prefix);
     let start = line_start(before, prefix).min(line_start(after, prefix));
@@ -26,10 +54,8 @@ pub(super) fn between(before: &Rope, after: &Rope) -> EditSet {
     let end = kept(before).min(kept(after));
     let old = before.byte_slice(start..base_len - end).to_string();
     let new = after.byte_slice(start..after.len_bytes() - end).to_string();
-    let mut edits = Vec::new();
     let (old_lines, new_lines) = (lines(&old), lines(&new));
-    diff(&old, &old_lines, &new, &new_lines, start, &mut |at, old, new| refine(old, new, at, &mut edits));
-    EditSet::from_sorted(base_len, edits).with_whole_line_breaks(before)
+    diff(&old, &old_lines, &new, &new_lines, start, changed);
 }
 
 /// A changed run of lines.
@@ -69,7 +95,7 @@ fn diff(
     changed: &mut dyn FnMut(usize, &str, &str),
 ) {
     let (old_ends, new_ends) = (offsets(old_parts), offsets(new_parts));
-    let mut run: Option<(std::ops::Range<usize>, std::ops::Range<usize>)> = None;
+    let mut run: Option<(Range<usize>, Range<usize>)> = None;
     for op in capture_diff_slices(Algorithm::Myers, old_parts, new_parts) {
         let old_range = old_ends[op.old_range().start]..old_ends[op.old_range().end];
         let new_range = new_ends[op.new_range().start]..new_ends[op.new_range().end];
