@@ -96,10 +96,11 @@ fn update(event: SessionEvent) -> Option<acp::SessionUpdate> {
             let meta = acp::Meta::from_iter([("copydesk".to_owned(), json!({ "retry": retry }))]);
             acp::SessionUpdate::SessionInfoUpdate(acp::SessionInfoUpdate::new().meta(meta))
         }
-        // Told by `updates`; by `chosen`, with all that can be chosen; by `notice`.
+        // Told by `updates`; by `chosen`, with all that can be chosen; by `notice`; by `_copydesk/changed`.
         SessionEvent::User { .. }
         | SessionEvent::Chosen { .. }
         | SessionEvent::Granted
+        | SessionEvent::Changes
         | SessionEvent::Notice { .. } => return None,
     })
 }

@@ -353,6 +353,7 @@ fn is_of_a_turn(event: &SessionEvent) -> bool {
         | SessionEvent::Usage { .. }
         | SessionEvent::Notice { .. }
         | SessionEvent::Granted
+        | SessionEvent::Changes
         | SessionEvent::Chosen { .. } => false,
     }
 }
@@ -369,6 +370,7 @@ fn is_mergeable(event: &SessionEvent) -> bool {
         | SessionEvent::Notice { .. }
         | SessionEvent::Retry(_)
         | SessionEvent::Granted
+        | SessionEvent::Changes
         | SessionEvent::Chosen { .. } => false,
     }
 }

@@ -57,6 +57,8 @@ pub enum SessionEvent {
     },
     /// What the user has allowed for longer than once is another list now.
     Granted,
+    /// The list of what the agent has changed is another one now. Told once until the list is asked for.
+    Changes,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

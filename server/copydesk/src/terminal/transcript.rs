@@ -78,6 +78,7 @@ impl Transcript {
             | SessionEvent::TurnEnded(_)
             | SessionEvent::Usage { .. }
             | SessionEvent::Granted
+            | SessionEvent::Changes
             | SessionEvent::Chosen { .. } => None,
         }
     }

@@ -69,6 +69,7 @@ fn shown(client: &FakeClient) -> Vec<String> {
         SessionEvent::Usage { usage, context, .. } => format!("usage {} of {context:?}", usage.input),
         SessionEvent::Retry(retry) => format!("retry {}", retry.attempt),
         SessionEvent::Granted => "granted".to_owned(),
+        SessionEvent::Changes => "changes".to_owned(),
         SessionEvent::Notice { text, .. } => format!("notice {text}"),
         SessionEvent::Chosen { agent, .. } => format!("chosen {agent}"),
     };

@@ -40,6 +40,7 @@ pub(super) fn event(event: &SessionEvent) -> Option<String> {
         | SessionEvent::Notice { .. }
         | SessionEvent::Retry(_)
         | SessionEvent::Granted
+        | SessionEvent::Changes
         | SessionEvent::Chosen { .. }
         | SessionEvent::TurnEnded(_) => None,
     }
