@@ -9,6 +9,8 @@ output:open(1)
 local documents = {} ---@type table<string, { version: integer, text: string, language: string, changes: integer }>
 local closed, pending, next_id, over = {}, {}, 0, false
 local received = {} ---@type table[]
+--- Answers that a story has for requests: the params, and a function for the result or the error.
+local answers = {} ---@type table<string, fun(params: table, reply: fun(result: any, err?: table))>
 local waiters = {} ---@type fun()[]
 
 local function send(message)
@@ -40,7 +42,7 @@ end
 --- What a prompt can use; each of them may be called in its coroutine only.
 local function scene(id, session)
   local thread = coroutine.running()
-  local api = { documents = documents, received = received, closed = closed, session = session }
+  local api = { documents = documents, received = received, closed = closed, session = session, answers = answers }
 
   function api.update(update)
     send({ method = 'session/update', params = { sessionId = session, update = update } })
@@ -150,7 +152,7 @@ local offer = vim.env.FAKE_OFFER and vim.json.decode(vim.env.FAKE_OFFER)
     protocol = 1,
     agentInfo = { name = 'fake', version = '0' },
     agentCapabilities = { promptCapabilities = { embeddedContext = true } },
-    methods = {},
+    methods = { '_copydesk/changes', '_copydesk/diff', '_copydesk/undo' },
   }
 
 local modes =
@@ -185,7 +187,12 @@ local requests = {
   initialize = function(params)
     assert(params.capabilities.experimental.copydesk.protocol == 1)
     if vim.env.FAKE_START then
-      load(vim.env.FAKE_START, 'start', 't', _G)()
+      load(
+        vim.env.FAKE_START,
+        'start',
+        't',
+        setmetatable({ answers = answers, documents = documents }, { __index = _G })
+      )()
     end
     return {
       capabilities = {
@@ -254,7 +261,11 @@ local function handle(message)
     run(message.params.prompt[1].text, message.id, message.params.sessionId)
   elseif message.id then
     local answer = requests[message.method]
-    if answer then
+    if answers[message.method] then
+      answers[message.method](message.params, function(result, err)
+        send({ id = message.id, result = not err and (result == nil and vim.NIL or result) or nil, error = err })
+      end)
+    elseif answer then
       send({ id = message.id, result = answer(message.params) })
     else
       send({ id = message.id, error = { code = -32601, message = 'no such method: ' .. message.method } })

@@ -37,6 +37,29 @@ specs! {
         the_built_in_menu_asks_too;
         the_preview_is_in_view_before_the_menu;
     }
+    changes {
+        a_buffer_that_gets_another_name_is_another_document;
+        a_conversation_that_cannot_be_taken_up_again_is_said_to_be_new;
+        a_daemon_that_is_older_is_said_to_be;
+        all_that_is_undecided_is_listed_in_the_quickfix_window;
+        keys_are_mapped_where_hunks_are_and_never_over_the_users_own;
+        r12_4_after_a_crash_the_conversation_is_taken_up_again_with_its_hunks;
+        r1_2_crlf_and_a_missing_last_line_break_do_not_move_signs;
+        r4_2_a_list_of_another_version_places_nothing_and_takes_away_what_is_decided;
+        r4_2_a_rejected_hunk_is_one_undo_step_and_the_rest_stays_in_its_place;
+        r4_2_an_answer_that_comes_behind_a_later_one_is_not_taken;
+        r4_2_hunks_are_accepted_and_rejected_at_the_cursor_by_range_by_file_and_all;
+        r4_2_next_and_previous_walk_over_all_files_and_open_folds;
+        r4_2_signs_come_back_with_a_buffer_that_was_unloaded_read_again_or_hidden;
+        r4_2_signs_follow_the_typing_and_the_list_is_asked_for_again;
+        r4_2_undecided_hunks_have_signs_also_where_lines_are_gone_at_the_top_and_the_end;
+        r4_2_what_could_not_be_decided_is_told;
+        r5_3_undo_and_redo_are_sent_once_and_tell_of_conflicts;
+        r6_5_hunks_of_two_conversations_stand_beside_each_other;
+        the_diff_of_a_turn_leads_to_its_lines;
+        what_was_typed_is_told_before_a_request_also_in_buffers_that_are_hidden;
+        without_a_daemon_or_a_conversation_each_command_says_so;
+    }
     chat {
         a_daemon_that_does_not_fit_is_said_not_waited_for;
         a_daemon_that_never_stays_up_is_given_up_and_can_be_tried_again;

@@ -2,6 +2,7 @@
 
 local config = require('copydesk.config')
 local countdown = require('copydesk.countdown')
+local log = require('copydesk.log')
 local render = require('copydesk.render')
 
 local M = {}
@@ -68,6 +69,14 @@ local function buffer()
     end,
     cancel = function()
       require('copydesk.session').cancel()
+    end,
+    undo = function()
+      local call = M.call_at(vim.api.nvim_win_get_cursor(0)[1])
+      if call then
+        require('copydesk').undo({ call = call })
+      else
+        log.tell('there is no tool call here; :CopydeskUndo takes back the last turn')
+      end
     end,
     close = M.close,
   }
@@ -273,6 +282,19 @@ function M.mark_asked(id, asked)
   if block and (block.call.status == 'asked') ~= asked then
     block.call.status = asked and 'asked' or 'pending'
     redraw(block)
+  end
+end
+
+--- The tool call that a line of the conversation shows.
+---@param line integer From 1.
+---@return string? id
+function M.call_at(line)
+  local first = 1
+  for _, block in ipairs(state.blocks) do
+    if line < first + block.shown then
+      return line >= first and block.call and block.call.toolCallId or nil
+    end
+    first = first + block.shown
   end
 end
 

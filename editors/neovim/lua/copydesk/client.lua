@@ -136,6 +136,7 @@ end
 ---@param reason string
 local function abandon(reason)
   require('copydesk.ask').drop_all()
+  require('copydesk.changes').clear()
   require('copydesk.session').daemon_ended(reason)
   local pending = state.pending
   state.pending = {}
@@ -160,6 +161,7 @@ local function attach(buffer)
   if client and is_file(buffer) then
     require('copydesk.files').watch(buffer)
     vim.lsp.buf_attach_client(buffer, client.id)
+    require('copydesk.changes').attached(buffer)
   end
 end
 
@@ -174,6 +176,17 @@ local function attach_all()
       vim.schedule(function()
         attach(event.buf)
       end)
+    end,
+  })
+  -- Under another name it is another document: the old one is closed while the buffer still has its name.
+  vim.api.nvim_create_autocmd('BufFilePre', {
+    group = group,
+    callback = function(event)
+      local client = M.current()
+      if client and vim.lsp.buf_is_attached(event.buf, client.id) then
+        require('copydesk.changes').detached(event.buf)
+        vim.lsp.buf_detach_client(event.buf, client.id)
+      end
     end,
   })
 end
@@ -313,6 +326,9 @@ local function handlers()
     ['_copydesk/files_changed'] = function(_, params)
       return require('copydesk.files').changed(params)
     end,
+    ['_copydesk/changed'] = function(_, params)
+      require('copydesk.changes').changed(params)
+    end,
     ['window/showMessage'] = function(_, params)
       require('copydesk.session').message(params.type, params.message)
     end,
@@ -359,6 +375,7 @@ function start()
           diagnostics = true,
           save = true,
           language = true,
+          changes = true,
         },
       },
     },
@@ -444,6 +461,8 @@ function M.request(method, params, callback)
   end
   local sent = false
   if client then
+    -- Of all buffers, not only of the current one: the daemon answers for the texts as they are.
+    pcall(require('vim.lsp._changetracking').flush, client)
     sent, id = client:request(method, params, function(err, result)
       answer(err, result)
     end)
@@ -453,6 +472,17 @@ function M.request(method, params, callback)
   elseif id and not answered then
     state.pending[id] = answer
   end
+end
+
+--- What to tell the user of an error.
+---@param err { code: integer, message: string }
+---@param method string
+---@return string
+function M.explain(err, method)
+  if err.code == vim.lsp.protocol.ErrorCodes.MethodNotFound then
+    return ('this daemon does not know `%s`: update it'):format(method)
+  end
+  return err.message
 end
 
 ---@param method string

@@ -9,6 +9,11 @@
 ---@class copydesk.Keymaps
 ---@field chat table<string, string|string[]|false> Action to keys, in the conversation.
 ---@field prompt table<string, string|string[]|false> Action to keys, in the prompt window.
+---@field changes table<string, string|string[]|false> Action to keys, in buffers with hunks that are undecided.
+
+---@class copydesk.ChangesOptions
+---@field signs table<string, string|false>|false Of one or two cells each, by kind of hunk.
+---@field priority integer Of the signs.
 
 ---@class copydesk.Options
 ---@field cmd string[] The command that starts the daemon.
@@ -17,6 +22,7 @@
 ---@field root_markers string[]
 ---@field layout copydesk.Layout
 ---@field keymaps copydesk.Keymaps|false
+---@field changes copydesk.ChangesOptions
 ---@field settings table Sent as the client's settings (`workspace/configuration`).
 ---@field start_timeout integer Milliseconds that the daemon has to answer `initialize`.
 ---@field restart { attempts: integer, delay: integer } How often a daemon that crashed is started again, and after how many milliseconds first; the delay doubles.
@@ -35,6 +41,7 @@ M.defaults = {
       prompt = 'i',
       answer = 'a',
       cancel = '<C-c>',
+      undo = 'u',
       close = 'q',
     },
     prompt = {
@@ -46,7 +53,17 @@ M.defaults = {
       cancel = '<C-c>',
       close = 'q',
     },
+    changes = {
+      next = ']h',
+      previous = '[h',
+      hunk = '<leader>hp',
+      accept = '<leader>ha',
+      reject = '<leader>hr',
+      accept_file = '<leader>hA',
+      reject_file = '<leader>hR',
+    },
   },
+  changes = { signs = { add = '+', change = '~', delete = '_', top_delete = '‾' }, priority = 20 },
   settings = {},
   start_timeout = 10000,
   restart = { attempts = 3, delay = 500 },
@@ -68,9 +85,17 @@ local shapes = {
   ['layout.size'] = 'number',
   ['layout.prompt'] = { one_of = { 'split', 'float' } },
   ['layout.prompt_height'] = 'number',
-  keymaps = { 'table', 'boolean' },
-  ['keymaps.chat'] = 'table',
-  ['keymaps.prompt'] = 'table',
+  keymaps = { or_false = 'table' },
+  ['keymaps.chat'] = { or_false = 'table' },
+  ['keymaps.prompt'] = { or_false = 'table' },
+  ['keymaps.changes'] = { or_false = 'table' },
+  changes = 'table',
+  ['changes.signs'] = { or_false = 'table' },
+  ['changes.signs.add'] = 'sign',
+  ['changes.signs.change'] = 'sign',
+  ['changes.signs.delete'] = 'sign',
+  ['changes.signs.top_delete'] = 'sign',
+  ['changes.priority'] = 'number',
   settings = 'table',
   start_timeout = 'number',
   restart = 'table',
@@ -81,10 +106,12 @@ local shapes = {
 --- Sections whose keys are the user's own.
 local open = { env = true, settings = true, root_markers = true, cmd = true }
 
+local mismatch
+
 ---@param value any
 ---@param shape any
 ---@return string? expected What was expected, where the value is wrong.
-local function mismatch(value, shape)
+function mismatch(value, shape)
   if shape == 'list' then
     local fits = type(value) == 'table' and vim.islist(value) and #value > 0
     for _, item in ipairs(fits and value or {}) do
@@ -92,8 +119,16 @@ local function mismatch(value, shape)
     end
     return not fits and 'a list of strings' or nil
   end
+  if shape == 'sign' then
+    local cells = type(value) == 'string' and vim.fn.strdisplaywidth(value) or 0
+    return value ~= false and (cells < 1 or cells > 2) and 'one or two cells wide, or false' or nil
+  end
   if type(shape) == 'string' then
     return type(value) ~= shape and ('a ' .. shape) or nil
+  end
+  if shape.or_false then
+    local expected = value ~= false and mismatch(value, shape.or_false) or nil
+    return expected and expected .. ' or false'
   end
   if shape.one_of then
     return not vim.list_contains(shape.one_of, value) and ('one of ' .. table.concat(shape.one_of, ', ')) or nil
@@ -102,7 +137,7 @@ local function mismatch(value, shape)
 end
 
 ---@param keymaps table<string, any>
----@param section 'chat'|'prompt'
+---@param section 'chat'|'prompt'|'changes'
 ---@param found string[]
 local function check_keymaps(keymaps, section, found)
   for action, keys in pairs(keymaps) do
@@ -132,7 +167,7 @@ function M.check(opts)
         local expected = mismatch(value, shape)
         if expected then
           found[#found + 1] = ('`%s` must be %s'):format(name, expected)
-        elseif name == 'keymaps.chat' or name == 'keymaps.prompt' then
+        elseif prefix == 'keymaps.' and value then
           check_keymaps(value, key, found)
         elseif type(value) == 'table' and not open[name] then
           walk(value, name .. '.')

@@ -33,6 +33,29 @@ function M.buffer_of(uri)
   return found
 end
 
+--- The file that the URI names, with its links followed where it is there.
+---@param uri string
+---@return string
+function M.path(uri)
+  local path = vim.uri_to_fname(uri)
+  return vim.uv.fs_realpath(path) or path
+end
+
+--- The same as `buffer_of` for many URIs: the loaded buffers are looked at once.
+---@return fun(uri: string): integer?
+function M.index()
+  local buffers = {}
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buffer)
+    if name ~= '' and vim.api.nvim_buf_is_loaded(buffer) and vim.bo[buffer].buftype == '' then
+      buffers[vim.uv.fs_realpath(name) or name] = buffer
+    end
+  end
+  return function(uri)
+    return buffers[M.path(uri)]
+  end
+end
+
 ---@param buffer integer
 ---@return copydesk.FileStamp|false
 local function stamp(buffer)

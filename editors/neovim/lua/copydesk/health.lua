@@ -45,6 +45,12 @@ local function check_daemon()
   vim.health.ok(
     ('the daemon answers: %s %s, protocol %d'):format(info.name or 'copydesk', info.version or '?', offer.protocol)
   )
+  local missing = vim.tbl_filter(function(method)
+    return not vim.list_contains(offer.methods or {}, method)
+  end, { '_copydesk/changes', '_copydesk/diff', '_copydesk/undo' })
+  if #missing > 0 then
+    vim.health.warn('the daemon is older than this plugin and lacks ' .. table.concat(missing, ', '))
+  end
   vim.health.info('workspace: ' .. (client.root() or '?'))
   if not ran_before then
     client.stop()

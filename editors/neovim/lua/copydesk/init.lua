@@ -78,6 +78,59 @@ function M.permissions()
   require('copydesk.permissions').open()
 end
 
+--- Goes to the next of the agent's changes that is undecided.
+---@param count? integer
+function M.next(count)
+  require('copydesk.review').next(count)
+end
+
+---@param count? integer
+function M.previous(count)
+  require('copydesk.review').previous(count)
+end
+
+--- Lets changes of the agent stay.
+---@param what? string 'file', 'all' or a path; nil: the hunk at the cursor, or those of the range.
+---@param range? { [1]: integer, [2]: integer } Lines of the current buffer.
+function M.accept(what, range)
+  require('copydesk.review').decide('accept', what, range)
+end
+
+--- Takes changes of the agent back; the model is told.
+---@param what? string As of `accept`.
+---@param range? { [1]: integer, [2]: integer }
+function M.reject(what, range)
+  require('copydesk.review').decide('reject', what, range)
+end
+
+--- Shows what the hunk at the cursor has changed.
+function M.hunk()
+  require('copydesk.review').hunk()
+end
+
+--- Lists what is undecided.
+function M.changes()
+  require('copydesk.review').list()
+end
+
+--- Shows a diff.
+---@param kind? 'turn'|'session'|'head'
+---@param mods? string Command modifiers, such as "vertical".
+function M.diff(kind, mods)
+  require('copydesk.diff').open(kind, mods)
+end
+
+--- Takes back what the agent did: the last turn, that turn, or that tool call.
+---@param what? { turn: string }|{ call: string }
+function M.undo(what)
+  require('copydesk.undo').run(what or 'last')
+end
+
+--- Does again what was taken back last.
+function M.redo()
+  require('copydesk.undo').run('redo')
+end
+
 --- Ends the daemon and starts it again.
 function M.restart()
   local log = require('copydesk.log')
@@ -115,6 +168,10 @@ function M.statusline()
   if usage then
     parts[#parts + 1] = usage.size and usage.size > 0 and ('%s/%s'):format(thousands(usage.used), thousands(usage.size))
       or thousands(usage.used)
+  end
+  local undecided = require('copydesk.changes').count()
+  if undecided > 0 then
+    parts[#parts + 1] = undecided == 1 and '1 hunk' or undecided .. ' hunks'
   end
   if asks > 0 then
     parts[#parts + 1] = asks == 1 and '1 ask: :CopydeskAnswer' or ('%d asks: :CopydeskAnswer'):format(asks)

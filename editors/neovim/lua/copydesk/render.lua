@@ -68,6 +68,20 @@ function M.unified(diff)
   return ('--- %s\n+++ %s\n%s'):format(diff.oldText and name or '/dev/null', name, hunks)
 end
 
+--- The lines of one hunk, the old ones before the new.
+---@param old string
+---@param new string
+---@return string[]
+function M.hunk(old, new)
+  local lines = {}
+  for mark, text in vim.iter({ { '-', old }, { '+', new } }):map(unpack) do
+    for _, line in ipairs(text ~= '' and M.split((text:gsub('\r?\n$', ''))) or {}) do
+      lines[#lines + 1] = mark .. line
+    end
+  end
+  return lines
+end
+
 --- The text of a content block of ACP; what is no text is named.
 ---@param content table?
 ---@return string

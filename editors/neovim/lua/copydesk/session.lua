@@ -22,6 +22,12 @@ local M = {}
 local state = {
   ---@type string?
   id = nil,
+  ---@type string? Its folder.
+  folder = nil,
+  ---@type { id: string, folder: string }? The one that an earlier daemon had: it is taken up again.
+  lost = nil,
+  ---@type string? The one that was left last, which the daemon still has.
+  previous = nil,
   creating = false,
   ---@type copydesk.SessionReady[]
   waiting = {},
@@ -51,7 +57,8 @@ local function forget()
   if state.id then
     state.left[state.id] = true
   end
-  state.id = nil
+  state.previous = state.id or state.previous
+  state.id, state.lost = nil, nil
   state.modes = nil
   state.options = {}
   state.usage = nil
@@ -65,6 +72,57 @@ local function wake(id, err)
   state.creating = false
   for _, ready in ipairs(waiting) do
     ready(id, err)
+  end
+end
+
+---@param id string
+---@param result table The answer of `session/new` or `session/resume`.
+local function opened(id, result)
+  state.id, state.folder, state.lost = id, client.root(), nil
+  state.left[id] = nil
+  state.modes = result.modes
+  state.options = result.configOptions or {}
+  M.changed()
+  wake(id, nil)
+end
+
+local function create()
+  client.request('session/new', { cwd = client.root(), mcpServers = {} }, function(err, result)
+    if err or type(result) ~= 'table' or not result.sessionId then
+      wake(nil, 'no session: ' .. (err and err.message or 'the daemon gave no id'))
+    else
+      opened(result.sessionId, result)
+    end
+  end)
+end
+
+--- Takes up the conversation that an earlier daemon had, with all that can be undone and decided on, or begins another.
+---@param lost { id: string, folder: string }
+local function resume(lost)
+  local offer = client.offer() or {}
+  local resumes = vim.tbl_get(offer, 'agentCapabilities', 'sessionCapabilities', 'resume')
+  ---@param reason string
+  local function instead(reason)
+    state.lost = nil
+    chat.notice(('this conversation could not be taken up again (%s): a new one begins'):format(reason), 'warn')
+    create()
+  end
+  if not resumes then
+    instead('the daemon has forgotten it')
+  elseif lost.folder ~= client.root() then
+    instead('it was held in another folder')
+  else
+    local params = { sessionId = lost.id, cwd = lost.folder, mcpServers = {} }
+    client.request('session/resume', params, function(err, result)
+      if err then
+        instead(err.message)
+      elseif vim.tbl_get(result, '_meta', 'copydesk', 'readOnly') then
+        instead('another daemon has it open')
+      else
+        opened(lost.id, result)
+        require('copydesk.changes').ask(lost.id)
+      end
+    end)
   end
 end
 
@@ -85,19 +143,22 @@ function M.ensure(ready)
       wake(nil, problem)
       return
     end
-    client.request('session/new', { cwd = client.root(), mcpServers = {} }, function(err, result)
-      if err or type(result) ~= 'table' or not result.sessionId then
-        wake(nil, 'no session: ' .. (err and err.message or 'the daemon gave no id'))
-        return
-      end
-      state.id = result.sessionId
-      state.left[state.id] = nil
-      state.modes = result.modes
-      state.options = result.configOptions or {}
-      M.changed()
-      wake(state.id, nil)
-    end)
+    if state.lost then
+      resume(state.lost)
+    else
+      create()
+    end
   end)
+end
+
+--- Calls `ready` with the session whose work the user can see: the present one, or the one that was left last. None is opened for it.
+---@param ready copydesk.SessionReady
+function M.latest(ready)
+  if state.id or state.lost then
+    M.ensure(ready)
+  else
+    ready(state.previous, nil)
+  end
 end
 
 ---@return string?
@@ -222,16 +283,14 @@ end
 --- The daemon is gone, and with it the session. Prompts that it did not have yet are sent to the next.
 ---@param reason string
 function M.daemon_ended(reason)
-  local held = state.id ~= nil
+  local lost = state.id and { id = state.id, folder = state.folder } or state.lost
   for _, turn in ipairs(vim.tbl_keys(state.turns)) do
     if turn.sent then
       finish(turn, 'interrupted: ' .. reason, 'warn')
     end
   end
-  if held then
-    chat.notice('the daemon has forgotten this conversation; the next prompt begins a new one', 'warn')
-  end
   forget()
+  state.lost, state.previous = lost, nil
   M.changed()
 end
 
