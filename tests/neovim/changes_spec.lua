@@ -410,6 +410,9 @@ function tests.r4_2_what_could_not_be_decided_is_told()
     contains(child:told(), 'there is no hunk in these lines', 'no hunk in the range')
     child:command('CopydeskReject other.txt')
     contains(child:told(), 'there are no changes to decide on in other.txt', 'no such file')
+    -- A name may come from the agent, by completion: it is a name and nothing else.
+    child:command('CopydeskReject `touch made.txt`')
+    equal(vim.uv.fs_stat(child.workspace .. '/made.txt'), nil, 'nothing was run')
   end)
 end
 
@@ -473,6 +476,16 @@ function tests.r6_5_hunks_of_two_conversations_stand_beside_each_other()
       { session = 's2', reject = { hunks = { 1 } } },
     }, 'each to its own')
     contains(child:told(), '2 hunks rejected', 'told once')
+    tell(child, "session = 's1' list(uri_of('a.txt'), { hunk(3, 1, 1, '', '') }) changed('s1')")
+    signs(child, { '1:+' }, 'a hunk of nothing, as of an empty file')
+    tell(
+      child,
+      [[
+      answers['_copydesk/changes'] = function(_, reply) reply(nil, { code = -32002, message = 'no such session' }) end
+      changed('s1')
+    ]]
+    )
+    signs(child, {}, 'a session that is gone has no hunks')
   end)
 end
 
@@ -709,7 +722,7 @@ function tests.r12_4_after_a_crash_the_conversation_is_taken_up_again_with_its_h
     child:command('CopydeskUndo')
     child:wait('return vim.iter(_G.told):any(function(text) return text:find("undone in s1", 1, true) end)', 'the undo')
     signs(child, { '4:+' }, 'as the next daemon has them')
-    equal(child:lua("return require('copydesk.session').chosen('mode')"), 'plan', 'the mode of the conversation')
+    equal(child:lua("return require('copydesk.choices').chosen('mode')"), 'plan', 'the mode of the conversation')
   end)
 end
 

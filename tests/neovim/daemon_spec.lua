@@ -346,11 +346,11 @@ function tests.a_rejection_with_a_message_reaches_the_model()
 end
 
 function tests.r12_4_a_daemon_that_is_killed_is_shown_and_comes_back()
-  with({
+  local requests = with({
     files = {},
     replies = function()
       return {
-        call('bash', { command = 'sleep 600' }, 'wait'),
+        call('bash', { command = 'sleep 600' }, 'remember the word'),
         { when = 'again', text = 'Here I am.' },
       }
     end,
@@ -358,7 +358,7 @@ function tests.r12_4_a_daemon_that_is_killed_is_shown_and_comes_back()
     child:lua(
       "require('copydesk.config').set({ cmd = require('copydesk.config').get().cmd, restart = { attempts = 1, delay = 10 } })"
     )
-    child:prompt('wait')
+    child:prompt('remember the word')
     child:menu(1)
     child:lua([[
       for _, pid in ipairs(vim.api.nvim_get_proc_children(vim.fn.getpid())) do vim.uv.kill(pid, 'sigkill') end
@@ -367,7 +367,10 @@ function tests.r12_4_a_daemon_that_is_killed_is_shown_and_comes_back()
     child:wait("return require('copydesk.client').status() == 'ready'", 'the next daemon')
     child:prompt('again')
     child:wait_chat('Here I am.')
+    assert(not child:chat():find('could not be taken up', 1, true), child:chat())
   end)
+  local last = vim.split(vim.trim(requests), '\n')
+  contains(last[#last], 'remember the word', 'the conversation goes on')
 end
 
 function tests.checkhealth_is_content_with_the_daemon()

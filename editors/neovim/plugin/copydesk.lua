@@ -22,7 +22,7 @@ end
 ---@param kind copydesk.Kind
 local function completion(kind)
   return function(lead)
-    return require('copydesk.session').complete(kind, lead)
+    return require('copydesk.choices').complete(kind, lead)
   end
 end
 

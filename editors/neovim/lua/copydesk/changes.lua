@@ -32,9 +32,13 @@ local M = {}
 ---@alias copydesk.HunkChoice 'all'|{ files: string[] }|{ hunks: integer[] }
 
 local METHOD = '_copydesk/changes'
+--- ACP's code.
+local NO_SESSION = -32002
 
 ---@type table<string, copydesk.Listed> By session.
 local sessions = {}
+--- How many hunks are undecided, in all of them.
+local undecided_count = 0
 --- The text has changed in Insert mode; the list is asked for when it is left.
 local typed = false
 
@@ -51,13 +55,7 @@ end
 --- How many hunks are undecided, in all files.
 ---@return integer
 function M.count()
-  local count = 0
-  for _, listed in pairs(sessions) do
-    for _, file in ipairs(listed.files) do
-      count = count + #M.undecided(file)
-    end
-  end
-  return count
+  return undecided_count
 end
 
 --- Calls with each file that has something undecided, session by session.
@@ -73,6 +71,14 @@ function M.each(visit)
       end
     end
   end
+end
+
+local function recount()
+  undecided_count = 0
+  M.each(function(_, _, undecided)
+    undecided_count = undecided_count + #undecided
+  end)
+  require('copydesk.session').changed()
 end
 
 ---@param session string
@@ -97,7 +103,7 @@ local function show(session)
     end
   end
   hunks.retain_buffers(session, shown)
-  require('copydesk.session').changed()
+  recount()
 end
 
 ---@param session string
@@ -217,7 +223,12 @@ function M.ask(session)
     if sessions[session] ~= listed then
       return
     end
-    if not err then
+    if err and err.code == NO_SESSION then
+      sessions[session] = nil
+      hunks.retain_buffers(session, {})
+      recount()
+      return
+    elseif not err then
       take(session, number, result)
     end
     if listed.again then
@@ -268,6 +279,7 @@ end
 --- The daemon is gone, and with it what it listed.
 function M.clear()
   sessions = {}
+  undecided_count = 0
   typed = false
   vim.api.nvim_clear_autocmds({ group = group })
   hunks.forget_all()

@@ -1,7 +1,8 @@
--- The daemon as an LSP client of Neovim: start, hand-shake, restart after a crash, open documents, requests both ways.
+-- The daemon as an LSP client of Neovim: start, hand-shake, restart after a crash, requests both ways.
 -- What the messages mean is known by the modules that they are handed to.
 
 local config = require('copydesk.config')
+local documents = require('copydesk.documents')
 local log = require('copydesk.log')
 
 local M = {}
@@ -11,23 +12,6 @@ M.PROTOCOL = 1
 
 --- A daemon that ran this long, in milliseconds, is not in a crash loop.
 local STABLE_AFTER = 60000
-
---- LSP's language ids where they are not the file type.
-local language_ids = {
-  [''] = 'plaintext',
-  bash = 'shellscript',
-  cs = 'csharp',
-  gitcommit = 'git-commit',
-  gitrebase = 'git-rebase',
-  make = 'makefile',
-  objc = 'objective-c',
-  objcpp = 'objective-cpp',
-  ps1 = 'powershell',
-  sh = 'shellscript',
-  tex = 'latex',
-  text = 'plaintext',
-  zsh = 'shellscript',
-}
 
 ---@alias copydesk.Status 'stopped'|'starting'|'ready'|'restarting'|'failed'
 
@@ -126,6 +110,7 @@ local function dismiss(force)
   local client = state.id and vim.lsp.get_client_by_id(state.id)
   state.id, state.offer = nil, nil
   vim.api.nvim_clear_autocmds({ group = group })
+  documents.stop()
   require('copydesk.diagnostics').stop()
   if client then
     client:stop(force)
@@ -143,52 +128,6 @@ local function abandon(reason)
   for _, answer in pairs(pending) do
     answer({ code = vim.lsp.protocol.ErrorCodes.InternalError, message = reason }, nil)
   end
-end
-
----@param buffer integer
----@return boolean
-local function is_file(buffer)
-  if not vim.api.nvim_buf_is_loaded(buffer) or vim.bo[buffer].buftype ~= '' then
-    return false
-  end
-  local name = vim.api.nvim_buf_get_name(buffer)
-  return name ~= '' and not name:match('^%a[%w+.-]+://') and vim.fn.isdirectory(name) == 0
-end
-
----@param buffer integer
-local function attach(buffer)
-  local client = M.current()
-  if client and is_file(buffer) then
-    require('copydesk.files').watch(buffer)
-    vim.lsp.buf_attach_client(buffer, client.id)
-    require('copydesk.changes').attached(buffer)
-  end
-end
-
-local function attach_all()
-  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
-    attach(buffer)
-  end
-  vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufFilePost', 'BufWritePost' }, {
-    group = group,
-    callback = function(event)
-      -- Later: the file type, and with it the language, is known once all of the event's autocommands have run.
-      vim.schedule(function()
-        attach(event.buf)
-      end)
-    end,
-  })
-  -- Under another name it is another document: the old one is closed while the buffer still has its name.
-  vim.api.nvim_create_autocmd('BufFilePre', {
-    group = group,
-    callback = function(event)
-      local client = M.current()
-      if client and vim.lsp.buf_is_attached(event.buf, client.id) then
-        require('copydesk.changes').detached(event.buf)
-        vim.lsp.buf_detach_client(event.buf, client.id)
-      end
-    end,
-  })
 end
 
 --- Neovim hands no answer of -32800 to the caller: only its autocommand tells that such a request is over.
@@ -270,7 +209,7 @@ local function initialized(client, result)
   become('ready')
   require('copydesk.diagnostics').start(client.id)
   watch_cancelled()
-  attach_all()
+  documents.start(client.id)
   wake(client, nil)
 end
 
@@ -379,9 +318,7 @@ function start()
         },
       },
     },
-    get_language_id = function(_, filetype)
-      return language_ids[filetype] or filetype
-    end,
+    get_language_id = documents.language_id,
     handlers = handlers(),
     on_init = initialized,
     on_exit = vim.schedule_wrap(function(code, signal, client_id)
@@ -462,7 +399,7 @@ function M.request(method, params, callback)
   local sent = false
   if client then
     -- Of all buffers, not only of the current one: the daemon answers for the texts as they are.
-    pcall(require('vim.lsp._changetracking').flush, client)
+    documents.flush(client)
     sent, id = client:request(method, params, function(err, result)
       answer(err, result)
     end)

@@ -1,6 +1,7 @@
 -- `workspace/applyEdit` of the daemon: all or nothing, only on the version that it was made for, and one undo step a buffer,
 -- also between two keys of a user who is typing.
 
+local documents = require('copydesk.documents')
 local files = require('copydesk.files')
 
 local M = {}
@@ -13,12 +14,8 @@ end
 --- Sends pending changes of the buffer to all its servers at once: the daemon waits for what the edit has become, and diagnostics are of it.
 ---@param buffer integer
 local function flush(buffer)
-  -- Not public; without it the changes follow after the usual delay.
-  local found, tracking = pcall(require, 'vim.lsp._changetracking')
-  if found and tracking.flush then
-    for _, client in ipairs(vim.lsp.get_clients({ bufnr = buffer })) do
-      pcall(tracking.flush, client, buffer)
-    end
+  for _, client in ipairs(vim.lsp.get_clients({ bufnr = buffer })) do
+    documents.flush(client, buffer)
   end
 end
 

@@ -56,7 +56,7 @@ end
 ---@return 'add'|'change'|'delete'
 function M.kind(hunk)
   local first, behind = M.rows(hunk.range)
-  if behind <= first then
+  if behind <= first and hunk.oldText ~= '' then
     return 'delete'
   end
   return hunk.oldText == '' and 'add' or 'change'

@@ -70,7 +70,7 @@ end
 ---@param kind copydesk.Kind
 ---@param value? string
 function M.choose(kind, value)
-  require('copydesk.session').choose(kind, value)
+  require('copydesk.choices').choose(kind, value)
 end
 
 --- Lists what was allowed for longer than once, to take it back.
@@ -162,7 +162,7 @@ function M.statusline()
   local asks = require('copydesk.ask').count()
   local parts = { 'Copydesk' }
   for _, kind in ipairs({ 'mode', 'model' }) do
-    parts[#parts + 1] = session.chosen(kind)
+    parts[#parts + 1] = require('copydesk.choices').chosen(kind)
   end
   local usage = session.usage()
   if usage then

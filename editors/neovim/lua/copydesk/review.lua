@@ -213,7 +213,7 @@ function M.decide(verdict, what, range)
     return
   end
   if what and what ~= '' then
-    local name = what == 'file' and vim.api.nvim_buf_get_name(0) or vim.fn.fnamemodify(vim.fn.expand(what), ':p')
+    local name = what == 'file' and vim.api.nvim_buf_get_name(0) or vim.fn.fnamemodify(what, ':p')
     local path = vim.uv.fs_realpath(name) or vim.fs.normalize(name)
     local choices = choices_in(function(other)
       return other == path

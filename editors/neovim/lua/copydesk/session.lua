@@ -1,6 +1,7 @@
--- The conversation with the daemon: its session, turns, mode and model, and what of its updates goes where.
+-- The conversation with the daemon: its session and turns, and what of its updates goes where.
 
 local chat = require('copydesk.chat')
+local choices = require('copydesk.choices')
 local client = require('copydesk.client')
 local countdown = require('copydesk.countdown')
 local log = require('copydesk.log')
@@ -31,10 +32,6 @@ local state = {
   creating = false,
   ---@type copydesk.SessionReady[]
   waiting = {},
-  ---@type table?
-  modes = nil,
-  ---@type table[]
-  options = {},
   ---@type table<copydesk.Turn, true>
   turns = {},
   ---@type copydesk.Usage?
@@ -50,17 +47,13 @@ local endings = {
   refusal = 'ended: the model refused to answer',
 }
 
---- For messages.
-local names = { mode = 'mode', model = 'model', permission = 'permission mode' }
-
 local function forget()
   if state.id then
     state.left[state.id] = true
   end
   state.previous = state.id or state.previous
   state.id, state.lost = nil, nil
-  state.modes = nil
-  state.options = {}
+  choices.clear()
   state.usage = nil
 end
 
@@ -80,8 +73,7 @@ end
 local function opened(id, result)
   state.id, state.folder, state.lost = id, client.root(), nil
   state.left[id] = nil
-  state.modes = result.modes
-  state.options = result.configOptions or {}
+  choices.set(result)
   M.changed()
   wake(id, nil)
 end
@@ -294,123 +286,6 @@ function M.daemon_ended(reason)
   M.changed()
 end
 
----@param kind copydesk.Kind
----@return table? option ACP's config option.
-local function config_option(kind)
-  for _, option in ipairs(state.options) do
-    if option.category == kind or option.id == kind then
-      return option
-    end
-  end
-end
-
----@alias copydesk.Kind 'mode'|'model'|'permission'
-
----@class copydesk.Choice
----@field value string
----@field name string
-
----@param kind copydesk.Kind
----@return copydesk.Choice[] choices
----@return string? current
-local function choices(kind)
-  local found = {}
-  local option = config_option(kind)
-  if option then
-    for _, entry in ipairs(option.options or {}) do
-      for _, choice in ipairs(entry.options or { entry }) do
-        found[#found + 1] = { value = choice.value, name = choice.name or choice.value }
-      end
-    end
-    return found, option.currentValue
-  end
-  if kind == 'mode' and state.modes then
-    for _, mode in ipairs(state.modes.availableModes or {}) do
-      found[#found + 1] = { value = mode.id, name = mode.name or mode.id }
-    end
-    return found, state.modes.currentModeId
-  end
-  return found, nil
-end
-
---- The value in force.
----@param kind copydesk.Kind
----@return string?
-function M.chosen(kind)
-  local _, current = choices(kind)
-  return current
-end
-
---- For the command line: the values that begin so.
----@param kind copydesk.Kind
----@param lead string
----@return string[]
-function M.complete(kind, lead)
-  local found = {}
-  for _, choice in ipairs((choices(kind))) do
-    if vim.startswith(choice.value, lead) then
-      found[#found + 1] = choice.value
-    end
-  end
-  return found
-end
-
----@param kind copydesk.Kind
----@param value string
-local function choose(kind, value)
-  local option = config_option(kind)
-  local method = option and 'session/set_config_option' or 'session/set_mode'
-  local params = option and { sessionId = state.id, configId = option.id, value = value }
-    or { sessionId = state.id, modeId = value }
-  client.request(method, params, function(err, result)
-    if err then
-      log.tell(('the %s was not changed: %s'):format(names[kind], err.message), vim.log.levels.ERROR)
-      return
-    end
-    if option then
-      state.options = result and result.configOptions or state.options
-    elseif state.modes then
-      state.modes.currentModeId = value
-    end
-    M.changed()
-  end)
-end
-
---- Sets the mode, the model or the mode of permission; without a value the user picks one.
----@param kind copydesk.Kind
----@param value? string
-function M.choose(kind, value)
-  M.ensure(function(_, problem)
-    if problem then
-      -- Said already, where the daemon could not be had.
-      if client.status() == 'ready' then
-        log.tell(problem, vim.log.levels.ERROR)
-      end
-      return
-    end
-    local found, current = choices(kind)
-    if value and value ~= '' then
-      choose(kind, value)
-      return
-    end
-    if #found == 0 then
-      log.tell(('the daemon offers no %s to choose'):format(names[kind]), vim.log.levels.WARN)
-      return
-    end
-    vim.ui.select(found, {
-      prompt = ('Copydesk %s'):format(names[kind]),
-      kind = 'copydesk_' .. kind,
-      format_item = function(choice)
-        return (choice.value == current and '* ' or '  ') .. choice.name
-      end,
-    }, function(choice)
-      if choice then
-        choose(kind, choice.value)
-      end
-    end)
-  end)
-end
-
 ---@type table<string, fun(update: table)>
 local updates = {
   user_message_chunk = function(update)
@@ -449,17 +324,11 @@ local updates = {
     M.changed()
   end,
   current_mode_update = function(update)
-    if state.modes then
-      state.modes.currentModeId = update.currentModeId
-    end
-    local option = config_option('mode')
-    if option then
-      option.currentValue = update.currentModeId
-    end
+    choices.set_mode(update.currentModeId)
     M.changed()
   end,
   config_option_update = function(update)
-    state.options = update.configOptions or state.options
+    choices.set_options(update.configOptions)
     M.changed()
   end,
 }
