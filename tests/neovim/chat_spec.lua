@@ -513,6 +513,140 @@ function tests.a_new_conversation_is_another_session()
   end)
 end
 
+--- A story that has stored conversations: `old` can be opened, `other` is open elsewhere, `broken` cannot be read.
+local STORED = [[
+  _G.asked = {}
+  answers['session/list'] = function(params, reply)
+    if params.cursor then
+      return reply({ sessions = { { sessionId = 'broken', cwd = params.cwd } } })
+    end
+    reply({ nextCursor = 'more', sessions = {
+      { sessionId = 's1', title = 'now', updatedAt = '2026-11-30T14:32:53.5Z', cwd = params.cwd },
+      { sessionId = 'old', title = 'the\nold one', updatedAt = '2026-07-01T23:00:00Z', cwd = params.cwd },
+      { sessionId = 'other', title = 'elsewhere', updatedAt = '2026-07-01T22:59:00Z', cwd = params.cwd },
+    } })
+  end
+  answers['session/load'] = function(params, reply)
+    if params.sessionId == 'broken' then return reply(nil, { code = -32603, message = 'it is damaged' }) end
+    local function show(update) notify('session/update', { sessionId = params.sessionId, update = update }) end
+    show({ sessionUpdate = 'user_message_chunk', messageId = 'm1', content = { type = 'text', text = 'said ' } })
+    show({ sessionUpdate = 'user_message_chunk', messageId = 'm1', content = { type = 'text', text = 'before' } })
+    show({ sessionUpdate = 'tool_call', toolCallId = 'c1', title = 'Edit', kind = 'edit', status = 'pending' })
+    show({ sessionUpdate = 'agent_message_chunk', messageId = 'm2', content = { type = 'text', text = 'answered' } })
+    local meta = params.sessionId == 'other' and { copydesk = { readOnly = true } } or nil
+    reply({ _meta = meta, modes = { currentModeId = 'plan', availableModes = { { id = 'plan', name = 'Plan' } } } })
+  end
+  answers['session/resume'] = function(params, reply)
+    table.insert(_G.asked, params)
+    reply({ modes = { currentModeId = 'build', availableModes = { { id = 'build', name = 'Build' } } } })
+  end
+  answers['_copydesk/changes'] = function(params, reply)
+    notify('window/logMessage', { type = 4, message = 'changes of ' .. params.sessionId })
+    reply({ files = {}, added = 0, removed = 0 })
+  end
+]]
+
+function tests.r12_3_stored_conversations_are_listed_shown_and_gone_on_with()
+  with({ env = { TZ = 'XXX-2' } }, function(child)
+    child:prompt(STORED .. "say('here') finish()")
+    child:wait_chat('here')
+    child:command('CopydeskSessions')
+    equal(child:menu(1).rows, {
+      '* 2026-11-30 16:32  now',
+      '  2026-07-02 01:00  the old one',
+      '  2026-07-02 00:59  elsewhere',
+      'Older ones …',
+    }, 'the list')
+    child:pick(1, '  2026-07-02 01:00  the old one')
+    child:wait("return require('copydesk.session').id() == 'old'", 'the conversation')
+    child:wait_chat('answered')
+    equal(child:chat(), '# You\n\nsaid before\n\n# Copydesk\n\n[-] Edit\n\nanswered', 'what is shown')
+    equal(child:lua("return require('copydesk.choices').chosen('mode')"), 'plan', 'its mode')
+    contains(
+      harness.read(child:lua("return require('copydesk.log').path()")),
+      'changes of old',
+      'its changes are asked for'
+    )
+    child:prompt('say(session) finish()')
+    child:wait_chat('\n\nold')
+    child:command('CopydeskSessions')
+    child:pick(2, 'Older ones …')
+    child:pick(3, '    broken')
+    child:wait_chat('**Error:** the conversation could not be opened: it is damaged')
+    child:prompt("say(session .. '!') finish()")
+    child:wait_chat('s2!')
+  end)
+end
+
+function tests.c94_a_conversation_that_another_editor_has_open_can_be_read_or_taken_over()
+  with(nil, function(child)
+    child:prompt(STORED .. "say('here') finish()")
+    child:wait_chat('here')
+    for round, answer in ipairs({ 'Read it only', 'Take it over' }) do
+      child:command('CopydeskNew')
+      child:command('CopydeskSessions')
+      local menus = 2 * round - 1
+      child:pick(menus, child:menu(menus).rows[3])
+      local menu = child:menu(menus + 1)
+      equal(menu.rows, { 'Take it over', 'Read it only' }, 'the question')
+      child:wait_chat('answered')
+      child:pick(menus + 1, answer)
+      local mode = round == 1 and 'plan' or 'build'
+      child:wait("return require('copydesk.choices').chosen('mode') == ...", 'its mode', mode)
+    end
+    child:prompt("say(#_G.asked .. ' ' .. tostring(_G.asked[1]._meta.copydesk.takeOver)) finish()")
+    child:wait_chat('1 true')
+  end)
+end
+
+function tests.commands_of_the_daemon_are_completed_at_the_beginning_of_a_prompt()
+  with(nil, function(child)
+    child:prompt([[
+      update({ sessionUpdate = 'available_commands_update', availableCommands = {
+        { name = 'undo', description = 'Take back' }, { name = 'redo', description = 'Do again' } } })
+      say('here')
+      finish()
+    ]])
+    child:wait_chat('here')
+    child:command('Copydesk')
+    child:wait("return vim.api.nvim_get_mode().mode == 'i'", 'Insert mode')
+    child:type('/u<C-x><C-o>')
+    child:wait("return vim.api.nvim_get_current_line() == '/undo'", 'the completion')
+    child:type(' x/u<C-x><C-o>')
+    child:lua("vim.cmd('silent! sleep 50m')")
+    equal(child:lines(), { '/undo x/u' }, 'nothing elsewhere')
+  end)
+end
+
+function tests.a_conversation_that_is_left_while_it_is_taken_up_again_stays_left()
+  local offer = vim.json.encode({
+    protocol = 1,
+    agentInfo = { name = 'fake', version = '0' },
+    agentCapabilities = { sessionCapabilities = { resume = vim.empty_dict() } },
+    methods = {},
+  })
+  local setup = { restart = { attempts = 1, delay = 10 } }
+  with({ env = { FAKE_OFFER = offer }, setup = setup }, function(child)
+    child:prompt("say('here') finish()")
+    child:wait_chat('here')
+    child:lua(
+      'vim.env.FAKE_START = ...',
+      [[
+      answers['session/resume'] = function(_, reply) _G.resume = reply end
+    ]]
+    )
+    child:prompt('die(7)')
+    child:wait_chat('interrupted')
+    child:wait("return require('copydesk.client').status() == 'ready'", 'the next daemon')
+    child:prompt("say('lost') finish()")
+    child:command('CopydeskNew')
+    child:lua("require('copydesk.client').notify('fake/run', { code = '_G.resume({})' })")
+    child:prompt("say('new ' .. session) finish()")
+    child:wait_chat('new s1')
+    equal(child:chat():find('lost', 1, true), nil, 'the prompt of the one that was left is not sent')
+  end)
+end
+
 function tests.nothing_of_a_conversation_that_was_left_is_shown()
   with(nil, function(child)
     child:prompt(

@@ -244,6 +244,10 @@ local notifications = {
     documents[params.textDocument.uri] = nil
     closed[params.textDocument.uri] = true
   end,
+  --- Lua outside of a story.
+  ['fake/run'] = function(params)
+    assert(load(params.code))()
+  end,
   exit = function()
     over = true
   end,

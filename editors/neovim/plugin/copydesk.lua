@@ -39,6 +39,10 @@ command('CopydeskNew', function()
   require('copydesk').new()
 end, { desc = 'Begin a new conversation' })
 
+command('CopydeskSessions', function()
+  require('copydesk').sessions()
+end, { desc = 'Go on with a stored conversation' })
+
 command('CopydeskCancel', function()
   require('copydesk').cancel()
 end, { desc = 'Stop the turn that runs' })

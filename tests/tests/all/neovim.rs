@@ -61,6 +61,7 @@ specs! {
         without_a_daemon_or_a_conversation_each_command_says_so;
     }
     chat {
+        a_conversation_that_is_left_while_it_is_taken_up_again_stays_left;
         a_daemon_that_does_not_fit_is_said_not_waited_for;
         a_daemon_that_never_stays_up_is_given_up_and_can_be_tried_again;
         a_failed_turn_says_why;
@@ -68,12 +69,15 @@ specs! {
         buffers_are_told_with_language_and_unsaved_text;
         c83_a_wait_is_over_with_its_time_its_turn_and_its_cancel;
         c83_a_wait_ticks_down_until_the_model_answers_again;
+        c94_a_conversation_that_another_editor_has_open_can_be_read_or_taken_over;
         checkhealth_tells_what_is_wrong;
+        commands_of_the_daemon_are_completed_at_the_beginning_of_a_prompt;
         deltas_of_one_tick_are_written_at_once;
         modes_and_models_are_chosen;
         nothing_of_a_conversation_that_was_left_is_shown;
         nothing_runs_before_the_first_command;
         notices_are_shown;
+        r12_3_stored_conversations_are_listed_shown_and_gone_on_with;
         r12_4_a_crash_interrupts_the_turn_and_the_daemon_comes_back;
         r15_1_a_range_is_shown_before_it_is_sent_with_the_unsaved_text;
         r21_1_the_end_of_what_a_running_command_has_given_is_shown_unfolded;

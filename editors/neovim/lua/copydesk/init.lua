@@ -57,6 +57,11 @@ function M.new()
   require('copydesk.session').reset()
 end
 
+--- Lists the stored conversations, to go on with one.
+function M.sessions()
+  require('copydesk.sessions').open()
+end
+
 --- Stops the turn that runs.
 function M.cancel()
   require('copydesk.session').cancel()

@@ -152,6 +152,25 @@ local function map_keys(buf)
   end
 end
 
+--- For 'omnifunc': the commands of the daemon, at the beginning of the prompt.
+---@param find_start 0|1
+---@param base string
+---@return integer|table[]
+function M.complete(find_start, base)
+  if find_start == 1 then
+    local line = vim.api.nvim_get_current_line():sub(1, vim.fn.col('.') - 1)
+    return vim.fn.line('.') == 1 and line:find('^/%S*$') and 0 or -3
+  end
+  local found = {}
+  for _, command in ipairs(require('copydesk.session').commands()) do
+    local word = '/' .. command.name
+    if vim.startswith(word, base) then
+      found[#found + 1] = { word = word, menu = command.description }
+    end
+  end
+  return found
+end
+
 ---@return integer
 local function buffer()
   if state.buffer and vim.api.nvim_buf_is_valid(state.buffer) then
@@ -166,6 +185,7 @@ local function buffer()
   vim.bo[buf].filetype = 'copydesk-prompt'
   vim.treesitter.language.register('markdown', 'copydesk-prompt')
   pcall(vim.treesitter.start, buf, 'markdown')
+  vim.bo[buf].omnifunc = "v:lua.require'copydesk.prompt'.complete"
   map_keys(buf)
   vim.api.nvim_create_autocmd('TextChanged', { buffer = buf, callback = show_contexts })
   return buf

@@ -36,6 +36,8 @@ local state = {
   turns = {},
   ---@type copydesk.Usage?
   usage = nil,
+  ---@type { name: string, description: string }[] What can be written as `/name`.
+  commands = {},
   ---@type table<string, true> Sessions that were left: what still comes of them is not shown.
   left = {},
 }
@@ -106,7 +108,15 @@ local function resume(lost)
   else
     local params = { sessionId = lost.id, cwd = lost.folder, mcpServers = {} }
     client.request('session/resume', params, function(err, result)
-      if err then
+      if not client.current() then
+        -- It is taken up again by the next one.
+        wake(nil, 'no session: ' .. (err and err.message or 'the daemon does not run'))
+      elseif state.lost ~= lost then
+        -- The user has left it meanwhile.
+        state.left[lost.id] = true
+        state.previous = not err and lost.id or nil
+        create()
+      elseif err then
         instead(err.message)
       elseif vim.tbl_get(result, '_meta', 'copydesk', 'readOnly') then
         instead('another daemon has it open')
@@ -116,6 +126,29 @@ local function resume(lost)
       end
     end)
   end
+end
+
+--- Another daemon has the conversation open: it can be read, or taken from it.
+---@param params { sessionId: string, cwd: string, mcpServers: table }
+local function take_over(params)
+  local yes, no = 'Take it over', 'Read it only'
+  vim.ui.select({ yes, no }, {
+    prompt = 'Copydesk: another editor has this conversation open',
+    kind = 'copydesk_take_over',
+  }, function(choice)
+    if choice ~= yes or state.id ~= params.sessionId then
+      return
+    end
+    local taking = vim.tbl_extend('force', params, { _meta = { copydesk = { takeOver = true } } })
+    client.request('session/resume', taking, function(err, result)
+      if err then
+        log.tell('it was not taken over: ' .. err.message, vim.log.levels.ERROR)
+      elseif state.id == params.sessionId then
+        opened(params.sessionId, result)
+        require('copydesk.changes').ask(params.sessionId)
+      end
+    end)
+  end)
 end
 
 --- Calls `ready` with the session, opened where there is none, or with why there is none.
@@ -153,6 +186,35 @@ function M.latest(ready)
   end
 end
 
+--- Leaves the conversation for a stored one, which is shown and gone on with.
+---@param id string
+function M.load(id)
+  if id == state.id then
+    return
+  end
+  if state.creating then
+    log.tell('a conversation is being opened already')
+    return
+  end
+  M.reset()
+  state.creating = true
+  state.left[id] = nil
+  local params = { sessionId = id, cwd = client.root(), mcpServers = {} }
+  client.request('session/load', params, function(err, result)
+    chat.end_turn()
+    if err then
+      chat.notice('the conversation could not be opened: ' .. err.message, 'error')
+      wake(nil, err.message)
+      return
+    end
+    if vim.tbl_get(result, '_meta', 'copydesk', 'readOnly') then
+      take_over(params)
+    end
+    opened(id, result)
+    require('copydesk.changes').ask(id)
+  end)
+end
+
 ---@return string?
 function M.id()
   return state.id
@@ -161,6 +223,12 @@ end
 ---@return boolean
 function M.running()
   return next(state.turns) ~= nil
+end
+
+--- What the daemon does without the model, where a prompt is `/name`.
+---@return { name: string, description: string }[]
+function M.commands()
+  return state.commands
 end
 
 ---@return copydesk.Usage?
@@ -318,6 +386,9 @@ local updates = {
     if retry then
       chat.wait(retry, M.changed)
     end
+  end,
+  available_commands_update = function(update)
+    state.commands = update.availableCommands or {}
   end,
   usage_update = function(update)
     state.usage = { used = update.used, size = update.size, cost = update.cost }
