@@ -373,6 +373,32 @@ function tests.r12_4_a_daemon_that_is_killed_is_shown_and_comes_back()
   contains(last[#last], 'remember the word', 'the conversation goes on')
 end
 
+function tests.r12_3_a_conversation_that_was_left_or_ended_with_its_daemon_is_gone_on_with()
+  local requests = with({
+    files = {},
+    replies = function()
+      return { { when = 'first words', text = 'Noted.' }, { text = 'Again.' }, { text = 'And again.' } }
+    end,
+  }, function(child)
+    child:prompt('first words')
+    child:wait_chat('Noted.')
+    for round, answer in ipairs({ 'Again.', 'And again.' }) do
+      child:command('CopydeskNew')
+      if round == 2 then
+        child:command('CopydeskRestart')
+      end
+      child:command('CopydeskSessions')
+      child:pick(round, child:menu(round).rows[1])
+      child:wait_chat('Noted.')
+      child:prompt('more words')
+      child:wait_chat(answer)
+    end
+  end)
+  local last = vim.split(vim.trim(requests), '\n')
+  contains(last[#last], 'first words', 'the conversation goes on')
+  contains(last[#last], 'Again.', 'all of it')
+end
+
 function tests.checkhealth_is_content_with_the_daemon()
   with({
     files = {},

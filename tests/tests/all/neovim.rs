@@ -99,6 +99,7 @@ specs! {
         c30_the_user_types_while_the_ask_of_an_edit_is_open;
         c83_the_wait_before_another_try_ticks_down_in_the_conversation;
         checkhealth_is_content_with_the_daemon;
+        r12_3_a_conversation_that_was_left_or_ended_with_its_daemon_is_gone_on_with;
         r12_4_a_daemon_that_is_killed_is_shown_and_comes_back;
         r21_1_the_output_of_a_command_is_seen_while_it_runs;
         r2_4_a_cancel_stops_a_command_that_runs;
