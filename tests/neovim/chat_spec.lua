@@ -692,9 +692,46 @@ function tests.checkhealth_tells_what_is_wrong()
   end)
 end
 
+function tests.a_wrong_workspace_folder_is_said_and_can_be_mended()
+  with({ setup = { root = '/no/such/folder' } }, function(child)
+    child:prompt("say('here') finish()")
+    child:wait_chat('**Error:** the workspace folder /no/such/folder is not there. Check the option `root`.')
+    child:lua([[
+      local config = require('copydesk.config')
+      config.set({ cmd = config.get().cmd, root = function() error('no folder today', 0) end })
+    ]])
+    child:prompt("say('here') finish()")
+    child:wait_chat('**Error:** the option `root` of setup() failed: no folder today')
+    child:lua("local config = require('copydesk.config') config.set({ cmd = config.get().cmd })")
+    child:prompt("say('here') finish()")
+    child:wait_chat('\n\nhere')
+  end)
+end
+
+function tests.the_log_is_kept_small()
+  with(nil, function(child)
+    local path = child:lua("return require('copydesk.log').path()")
+    harness.write(path, ('x'):rep(1024 * 1024 + 1))
+    child:lua("require('copydesk.log').write('info', 'a new one')")
+    contains(harness.read(path), ' info a new one', 'the log')
+    equal(
+      { vim.uv.fs_stat(path).size < 100, vim.uv.fs_stat(path .. '.1').size },
+      { true, 1024 * 1024 + 1 },
+      'the sizes'
+    )
+  end)
+end
+
 function tests.the_help_is_found()
   with(nil, function(child)
-    for _, tag in ipairs({ 'copydesk', 'copydesk-options', ':Copydesk', ':CopydeskAnswer', 'copydesk-statusline' }) do
+    for _, tag in ipairs({
+      'copydesk',
+      'copydesk-options',
+      ':Copydesk',
+      ':CopydeskAnswer',
+      ':CopydeskUndo',
+      'copydesk-review',
+    }) do
       child:command('help ' .. tag)
       contains(child:lua('return vim.fn.expand("%:t")'), 'copydesk.txt', tag)
     end

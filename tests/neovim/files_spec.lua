@@ -82,6 +82,28 @@ function tests.save_writes_with_autocommands_and_tells_what_it_could_not()
   )
 end
 
+function tests.r1_2_a_change_of_line_endings_or_of_the_last_line_break_is_told()
+  with({ ['a.txt'] = 'one\ntwo\n' }, function(child)
+    child:command('edit a.txt')
+    child:prompt("say('ready') finish()")
+    child:wait_chat('ready')
+    child:command('buffer a.txt')
+    child:command('set fileformat=dos')
+    child:type('Othree<Esc>')
+    child:command('setlocal noendofline nofixendofline')
+    child:prompt([[
+      local function text()
+        local _, document = next(documents)
+        return document and document.text
+      end
+      wait(function() return text() == 'three\r\none\r\ntwo' end)
+      say('told')
+      finish()
+    ]])
+    child:wait_chat('told')
+  end)
+end
+
 function tests.save_of_a_new_file_never_overwrites_one_that_appeared()
   with({}, function(child)
     child:command('edit new.txt')

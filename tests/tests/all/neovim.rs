@@ -27,6 +27,7 @@ specs! {
         an_ask_is_withdrawn_with_its_call;
         an_ask_takes_no_key_in_insert_mode;
         an_ask_waits_for_a_pending_operator_and_can_be_called_in_insert_mode;
+        an_ask_whose_menu_fails_is_no_consent_and_still_waits;
         an_ask_without_content_shows_its_arguments;
         c59_the_parts_of_a_command_that_are_asked_are_marked;
         r16_3_several_asks_are_answered_in_any_order;
@@ -66,6 +67,7 @@ specs! {
         a_daemon_that_never_stays_up_is_given_up_and_can_be_tried_again;
         a_failed_turn_says_why;
         a_new_conversation_is_another_session;
+        a_wrong_workspace_folder_is_said_and_can_be_mended;
         buffers_are_told_with_language_and_unsaved_text;
         c83_a_wait_is_over_with_its_time_its_turn_and_its_cancel;
         c83_a_wait_ticks_down_until_the_model_answers_again;
@@ -89,6 +91,7 @@ specs! {
         the_conversation_is_shown_and_hidden_and_outlives_its_buffer;
         the_cursor_follows_the_end_only_where_it_stands_there_and_the_focus_stays;
         the_help_is_found;
+        the_log_is_kept_small;
         the_prompt_window_sends_and_remembers;
     }
     daemon {
@@ -123,6 +126,7 @@ specs! {
         diagnostics_are_pulled_where_the_server_offers_that;
         r17_1_diagnostics_come_with_their_version_in_the_columns_of_the_daemon;
         r17_2_what_does_not_come_in_time_is_not_ready_and_the_editor_goes_on;
+        r1_2_a_change_of_line_endings_or_of_the_last_line_break_is_told;
         r6_3_files_changed_reads_clean_buffers_again_and_leaves_others;
         save_of_a_new_file_never_overwrites_one_that_appeared;
         save_writes_with_autocommands_and_tells_what_it_could_not;

@@ -318,7 +318,8 @@ function present(ask)
     return
   end
   show_preview(ask)
-  vim.ui.select(items(ask), {
+  -- A menu of a plugin that fails must not lose the ask.
+  local shown, problem = pcall(vim.ui.select, items(ask), {
     prompt = ('Copydesk: %s'):format(title(ask.call)),
     kind = 'copydesk_ask',
     format_item = function(item)
@@ -334,6 +335,10 @@ function present(ask)
       postpone(ask)
     end
   end)
+  if not shown and is_pending(ask) and state.open == ask then
+    log.tell('the menu failed: ' .. tostring(problem), vim.log.levels.ERROR)
+    postpone(ask)
+  end
 end
 
 --- Whether a menu may come up now without taking a key that was meant for something else.

@@ -286,7 +286,15 @@ function start()
     )
     return
   end
-  state.root = config.root()
+  local found, root = pcall(config.root)
+  if not found or vim.fn.isdirectory(root) == 0 then
+    fail(
+      found and ('the workspace folder %s is not there. Check the option `root`.'):format(root)
+        or ('the option `root` of setup() failed: %s'):format(root)
+    )
+    return
+  end
+  state.root = root
   state.started_at = vim.uv.now()
   state.error = nil
   become('starting')

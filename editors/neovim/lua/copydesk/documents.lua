@@ -67,6 +67,18 @@ function M.start(id)
       end)
     end,
   })
+  -- The text that was told has these in it, and no change tells of them.
+  vim.api.nvim_create_autocmd('OptionSet', {
+    group = group,
+    pattern = { 'fileformat', 'endofline', 'binary' },
+    callback = function(event)
+      local buffer = event.buf ~= 0 and event.buf or vim.api.nvim_get_current_buf()
+      if client_id and vim.lsp.buf_is_attached(buffer, client_id) then
+        vim.lsp.buf_detach_client(buffer, client_id)
+        attach(buffer)
+      end
+    end,
+  })
   -- Under another name it is another document: the old one is closed while the buffer still has its name.
   vim.api.nvim_create_autocmd('BufFilePre', {
     group = group,

@@ -40,8 +40,10 @@ local highlights = { add = 'CopydeskAdded', change = 'CopydeskChanged', delete =
 
 ---@type table<integer, copydesk.Placed[]> By buffer.
 local placed = {}
----@type table<integer, table<string, true>> The keys that were mapped, by buffer.
+---@type table<integer, true> Buffers whose keys were mapped.
 local mapped = {}
+--- What the descriptions of these keys begin with.
+local DESCRIPTION = 'Copydesk: '
 
 --- The rows of a hunk's range: the first, and the one behind the last. The range ends at the beginning of a line, or within the last.
 ---@param range lsp.Range
@@ -113,15 +115,14 @@ local function map_keys(buffer)
   if mapped[buffer] then
     return
   end
-  mapped[buffer] = {}
+  mapped[buffer] = true
   vim.api.nvim_buf_call(buffer, function()
     for action, keys in pairs(section) do
       for _, lhs in ipairs(config.keys(keys)) do
         for _, mode in ipairs({ 'n', 'x' }) do
           if vim.fn.mapcheck(lhs, mode) == '' then
             local plug = ('<Plug>(copydesk-%s)'):format((action:gsub('_', '-')))
-            vim.keymap.set(mode, lhs, plug, { buffer = buffer, remap = true, desc = 'Copydesk: ' .. action })
-            mapped[buffer][mode .. lhs] = true
+            vim.keymap.set(mode, lhs, plug, { buffer = buffer, remap = true, desc = DESCRIPTION .. action })
           end
         end
       end
@@ -131,20 +132,21 @@ end
 
 ---@param buffer integer
 local function unmap_keys(buffer)
-  local keys = mapped[buffer]
-  mapped[buffer] = nil
-  if not keys or not vim.api.nvim_buf_is_valid(buffer) then
+  if not mapped[buffer] then
     return
   end
-  vim.api.nvim_buf_call(buffer, function()
-    for key in pairs(keys) do
-      local mode, lhs = key:sub(1, 1), key:sub(2)
-      -- The user may have mapped it since.
-      if (vim.fn.maparg(lhs, mode, false, true).rhs or ''):find('^<Plug>%(copydesk%-') then
-        pcall(vim.keymap.del, mode, lhs, { buffer = buffer })
+  mapped[buffer] = nil
+  if not vim.api.nvim_buf_is_valid(buffer) then
+    return
+  end
+  for _, mode in ipairs({ 'n', 'x' }) do
+    for _, map in ipairs(vim.api.nvim_buf_get_keymap(buffer, mode)) do
+      -- The user may have mapped the key since.
+      if vim.startswith(map.desc or '', DESCRIPTION) and vim.startswith(map.rhs or '', '<Plug>(copydesk-') then
+        pcall(vim.keymap.del, mode, map.lhs, { buffer = buffer })
       end
     end
-  end)
+  end
 end
 
 ---@param buffer integer

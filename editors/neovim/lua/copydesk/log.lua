@@ -2,6 +2,9 @@
 
 local M = {}
 
+--- Bytes; then a new one is begun, and the one before is kept.
+local LIMIT = 1024 * 1024
+
 ---@return string
 function M.path()
   return vim.fs.joinpath(vim.fn.stdpath('log') --[[@as string]], 'copydesk.log')
@@ -13,6 +16,10 @@ end
 function M.write(level, text)
   local path = M.path()
   vim.fn.mkdir(vim.fs.dirname(path), 'p')
+  local stat = vim.uv.fs_stat(path)
+  if stat and stat.size > LIMIT then
+    vim.uv.fs_rename(path, path .. '.1')
+  end
   local file = io.open(path, 'a')
   if not file then
     return
