@@ -7,6 +7,7 @@ pub mod disk;
 pub mod environment;
 pub mod files;
 mod folder;
+pub mod git_head;
 pub mod grant_file;
 pub mod kept_file;
 pub(crate) mod process_tree;

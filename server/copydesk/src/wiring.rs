@@ -9,6 +9,7 @@ use copydesk_adapters::langservers::LanguageServerPool;
 use copydesk_adapters::os::disk::OsDisk;
 use copydesk_adapters::os::environment::{OsClock, OsEnvironment, OsIds, OsSecrets, Variables};
 use copydesk_adapters::os::files::DiskFiles;
+use copydesk_adapters::os::git_head::GitHead;
 use copydesk_adapters::os::grant_file::GrantFile;
 use copydesk_adapters::os::search::OsSearch;
 use copydesk_adapters::os::shell::OsShell;
@@ -57,6 +58,7 @@ impl Adapters {
             secrets: Arc::new(OsSecrets::new(variables.clone(), &folders.data)),
             trust: Arc::new(TrustFile::in_folder(&folders.data)),
             grants: Arc::new(GrantFile::in_folder(&folders.data)),
+            version_control: Arc::new(GitHead::new(variables.clone())),
             clock: Arc::new(OsClock),
             ids: Arc::new(OsIds::default()),
         };

@@ -1,6 +1,7 @@
-//! Diffs of what the agent did, from the changes that are stored: of a turn, of a session. What the user typed is in none of them. Undoes nothing, and looks at
-//! no file.
+//! Diffs of what the agent did, from the changes that are stored: of a turn, of a session. What the user typed is in none of them. `head` compares with version
+//! control instead. Undoes nothing.
 
+mod head;
 mod lives;
 
 use std::collections::BTreeMap;
@@ -12,23 +13,14 @@ use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 
 use crate::ids::{MessageId, SessionId};
-use crate::ports::{By, Change, Changes, FileContent, StoreError};
+use crate::ports::{By, Change, Changes, FileContent, StoreError, VersionControlError};
+use crate::review::ChangesScope;
 
+pub use head::{Sources, against_head};
 use lives::{Life, lives};
 
 /// Lines around each change.
 const CONTEXT: usize = 3;
-
-/// Whose changes are shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DiffOf {
-    /// Of the newest turn that changed something, undone or not.
-    LastTurn,
-    /// By the message of its first prompt.
-    Turn(MessageId),
-    /// Of the agent in all turns, without what was undone or rejected.
-    Session,
-}
 
 /// Each text is for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +29,10 @@ pub enum DiffError {
     UnknownTurn(MessageId),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    VersionControl(#[from] VersionControlError),
+    #[error("a file that was changed cannot be read: {0}")]
+    Unreadable(String),
 }
 
 impl DiffError {
@@ -44,6 +40,8 @@ impl DiffError {
         match self {
             Self::UnknownTurn(_) => false,
             Self::Store(error) => error.retry(),
+            Self::VersionControl(error) => error.retry(),
+            Self::Unreadable(_) => true,
         }
     }
 }
@@ -65,24 +63,25 @@ impl ChangesDiff {
     }
 }
 
-/// By path. `folder` is real: names of files are relative to it. Needs no lease.
+/// By path. Of a turn all that it did, undone or not; of a session what is left without that. `folder` is real: names of files are relative to it. Needs no
+/// lease.
 pub async fn stored(
     changes: &dyn Changes,
     session: &SessionId,
-    of: &DiffOf,
+    scope: &ChangesScope,
     folder: &AbsPath,
 ) -> Result<ChangesDiff, DiffError> {
     let rows = changes.list(session.clone()).await?;
-    let rows: Vec<&Change> = match of {
-        DiffOf::Session => of_session(&rows).collect(),
-        DiffOf::LastTurn => match rows.iter().rfind(|row| is_of_agent(row)) {
+    let rows: Vec<&Change> = match scope {
+        ChangesScope::Session => of_session(&rows).collect(),
+        ChangesScope::LastTurn => match rows.iter().rfind(|row| is_of_agent(row)) {
             Some(last) => of_turn(&rows, &last.turn).collect(),
             None => Vec::new(),
         },
-        DiffOf::Turn(turn) if of_turn(&rows, turn).next().is_none() => {
+        ChangesScope::Turn(turn) if of_turn(&rows, turn).next().is_none() => {
             return Err(DiffError::UnknownTurn(turn.clone()));
         }
-        DiffOf::Turn(turn) => of_turn(&rows, turn).collect(),
+        ChangesScope::Turn(turn) => of_turn(&rows, turn).collect(),
     };
     let mut shown = ChangesDiff::default();
     for life in lives(rows) {

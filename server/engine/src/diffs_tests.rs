@@ -3,8 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use copydesk_workspace::document::Document;
+use copydesk_workspace::path::DocKey;
+
 use crate::ids::Millis;
 use crate::ports::{BoxFuture, ChangeId, NewChange, NewContent};
+use crate::testing::{FakeModel, World};
+use crate::view::View;
 
 /// Changes of one session, as a store has them.
 #[derive(Default)]
@@ -41,14 +46,14 @@ impl Stored {
         self.edit(turn, path, Some(before.as_bytes()), Some(after.as_bytes()))
     }
 
-    async fn diff(&self, of: DiffOf) -> Result<String, DiffError> {
-        let shown = stored(self, &SessionId::new("ses_1"), &of, &at("/p")).await?;
+    async fn diff(&self, scope: ChangesScope) -> Result<String, DiffError> {
+        let shown = stored(self, &SessionId::new("ses_1"), &scope, &at("/p")).await?;
         assert_eq!(shown.paths.len(), shown.diff.files.len());
         Ok(shown.diff.patch())
     }
 
     async fn turn(&self, turn: &str) -> String {
-        self.diff(DiffOf::Turn(MessageId::new(turn))).await.unwrap()
+        self.diff(ChangesScope::Turn(MessageId::new(turn))).await.unwrap()
     }
 }
 
@@ -97,12 +102,12 @@ async fn edits_of_a_turn_are_one_diff_and_those_of_others_are_not_in_it() {
     -3
     +three
     ");
-    assert_eq!(stored.diff(DiffOf::LastTurn).await.unwrap(), stored.turn("msg_2").await);
-    let session = stored.diff(DiffOf::Session).await.unwrap();
+    assert_eq!(stored.diff(ChangesScope::LastTurn).await.unwrap(), stored.turn("msg_2").await);
+    let session = stored.diff(ChangesScope::Session).await.unwrap();
     assert!(session.contains("-1\n+one\n 2\n-3\n+three\n"), "{session}");
-    let unknown = stored.diff(DiffOf::Turn(MessageId::new("msg_9"))).await.unwrap_err();
+    let unknown = stored.diff(ChangesScope::Turn(MessageId::new("msg_9"))).await.unwrap_err();
     assert_eq!(unknown, DiffError::UnknownTurn(MessageId::new("msg_9")));
-    assert_eq!(Stored::default().diff(DiffOf::LastTurn).await.unwrap(), "");
+    assert_eq!(Stored::default().diff(ChangesScope::LastTurn).await.unwrap(), "");
 }
 
 #[tokio::test]
@@ -139,9 +144,9 @@ async fn what_was_undone_or_rejected_is_not_in_the_diff_of_the_session() {
     stored.text("msg_u", "a.txt", "one\n2\nuser\n", "1\n2\nuser\n").by = By::Undo { of: vec![ChangeId(1)] };
     stored.edit("msg_u", "b.txt", Some(b"b\n"), None).by = By::Undo { of: vec![ChangeId(2)] };
     stored.text("msg_u", "a.txt", "1\n2\nuser\n", "9\n9\n").by = By::Accept { hunks: Vec::new() };
-    assert_eq!(stored.diff(DiffOf::Session).await.unwrap(), "");
+    assert_eq!(stored.diff(ChangesScope::Session).await.unwrap(), "");
     assert!(stored.turn("msg_1").await.contains("-1\n+one\n"));
-    assert!(stored.diff(DiffOf::LastTurn).await.unwrap().contains("new file mode"));
+    assert!(stored.diff(ChangesScope::LastTurn).await.unwrap().contains("new file mode"));
 }
 
 #[tokio::test]
@@ -199,4 +204,93 @@ async fn what_is_not_kept_is_said() {
     // Named by its row, and gone since.
     stored.contents.clear();
     assert_eq!(stored.turn("msg_1").await.matches("is not kept").count(), 1);
+}
+
+/// Of the files that the rows name.
+async fn head(world: &World, stored: &Stored) -> Result<String, DiffError> {
+    let connection = &world.connection;
+    let session = SessionId::new("ses_1");
+    let view = View::new(world.files.clone(), connection.editor.clone(), connection.overlay.clone(), session.clone());
+    let sources =
+        Sources { changes: stored, version_control: &*world.version_control, files: &*world.files, view: &view };
+    against_head(&sources, &session, &world.folder()).await.map(|shown| shown.diff.patch())
+}
+
+#[tokio::test]
+async fn the_present_texts_are_held_against_the_commit_whoever_changed_them() {
+    let world = World::new(FakeModel::new().0);
+    let at = |name: &str| world.folder().join(name);
+    let mut stored = Stored::default();
+    let project = "/home/user/project";
+    let mut row = |name: &str, after: Option<&[u8]>| {
+        stored.edit("msg_1", &format!("{project}/{name}"), Some(b"was"), after).path.clone()
+    };
+    for name in ["a.txt", "crlf.txt", "same.txt", "o.bin"] {
+        row(name, Some(b"is"));
+    }
+    row("gone.txt", None);
+    row("never.txt", None);
+    stored.edit("msg_1", &format!("{project}/new.txt"), None, Some(b"new\n"));
+    stored.edit("msg_1", "/elsewhere/x.txt", None, Some(b"new\n"));
+    stored.text("msg_1", &format!("{project}/p"), "p\n", "p\n").moved_to = Some(at("q"));
+    for (name, committed, now) in [
+        ("a.txt", &b"1\n2\n"[..], &b"1\n2\n"[..]),
+        ("crlf.txt", b"1\n2\n", b"1\r\nuser\r\n2\r\n"),
+        ("same.txt", b"1\n", b"1\n"),
+        ("o.bin", b"\0\x01", b"\0\x02"),
+        ("untouched.txt", b"1\n", b"2\n"),
+    ] {
+        world.version_control.commit(at(name), committed);
+        world.disk.put(&at(name), now);
+    }
+    world.version_control.commit(at("gone.txt"), b"gone\n");
+    world.version_control.commit(at("p"), b"p\n");
+    world.disk.put(&at("q"), *b"p\n");
+    world.disk.put(&at("new.txt"), *b"new\n");
+    let path = at("a.txt");
+    world.connection.overlay.open(Document {
+        uri: "file:///home/user/project/a.txt".to_owned(),
+        key: DocKey::from_real_path(path.clone()),
+        path,
+        language: "text".to_owned(),
+        version: 7,
+        text: Rope::from("1\n2\nunsaved\n"),
+        saved: ContentHash::of(b"1\n2\n"),
+    });
+    insta::assert_snapshot!(head(&world, &stored).await.unwrap().replace('\r', "<CR>"), @r"
+    diff --git a/a.txt b/a.txt
+    --- a/a.txt
+    +++ b/a.txt
+    @@ -1,2 +1,3 @@
+     1
+     2
+    +unsaved
+    diff --git a/crlf.txt b/crlf.txt
+    --- a/crlf.txt
+    +++ b/crlf.txt
+    @@ -1,2 +1,3 @@
+     1<CR>
+    +user<CR>
+     2<CR>
+    diff --git a/gone.txt b/gone.txt
+    deleted file mode 100644
+    --- a/gone.txt
+    +++ /dev/null
+    @@ -1 +0,0 @@
+    -gone
+    diff --git a/new.txt b/new.txt
+    new file mode 100644
+    --- /dev/null
+    +++ b/new.txt
+    @@ -0,0 +1 @@
+    +new
+    diff --git a/o.bin b/o.bin
+    Binary files a/o.bin and b/o.bin differ
+    diff --git a/p b/q
+    rename from p
+    rename to q
+    ");
+    let error = VersionControlError::NoGit;
+    world.version_control.break_with(Some(error.clone()));
+    assert_eq!(head(&world, &stored).await, Err(DiffError::VersionControl(error)));
 }

@@ -14,6 +14,7 @@ mod search;
 mod shell;
 mod store;
 mod trust;
+mod version_control;
 
 use std::sync::Arc;
 
@@ -49,6 +50,7 @@ pub use shell::{
 };
 pub use store::{Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
 pub use trust::{Capability, Fingerprint, Trust, TrustDecision, TrustError, TrustVerdict, WorkspaceTrust};
+pub use version_control::{Committed, VersionControl, VersionControlError};
 
 /// A future that a port hands out, boxed so that ports can be trait objects.
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -66,6 +68,7 @@ pub struct Ports {
     pub trust: Arc<dyn Trust>,
     pub grants: Arc<dyn GrantStore>,
     pub http: Arc<dyn Http>,
+    pub version_control: Arc<dyn VersionControl>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
 }

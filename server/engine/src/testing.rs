@@ -12,6 +12,7 @@ mod strict;
 mod surroundings;
 mod toys;
 mod trust;
+mod version_control;
 mod world;
 
 pub use client::{FakeClient, PendingAsk, PendingInquiry, Recorded};
@@ -28,6 +29,7 @@ pub use surroundings::{
 };
 pub use toys::{Toy, ToyTool};
 pub use trust::MemoryTrust;
+pub use version_control::MemoryVersionControl;
 pub use world::{ASKED, World, config};
 
 use std::sync::atomic::{AtomicUsize, Ordering};

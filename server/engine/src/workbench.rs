@@ -34,7 +34,7 @@ use crate::runner::{Call, CallOutcome, Grants, Runner, RunnerDeps, Seen};
 use crate::skills::Skills;
 use crate::testing::{
     DiskFiles, FakeClient, FakeClock, FakeEnvironment, FakeHttp, FakeIds, FakeModel, FakeSearch, FakeSecrets,
-    MemoryGrants, MemoryStore, MemoryTrust,
+    MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl,
 };
 use crate::tool::{Agents, AnyTool, Facts, Todos, ToolError};
 use crate::view::{KnownFiles, View};
@@ -348,6 +348,7 @@ impl Bench {
                 trust: MemoryTrust::new(),
                 grants: self.kept.clone(),
                 http: self.http.clone(),
+                version_control: MemoryVersionControl::new(),
                 clock: Arc::new(FakeClock::default()),
                 ids: self.ids.clone(),
             },

@@ -13,7 +13,7 @@ use crate::permission::{Guards, Mode, Verdict, decide, is_hidden};
 use crate::ports::{LanguageServer, LanguageServers, WireProtocol};
 use crate::testing::{
     DiskFiles, FakeClock, FakeEnvironment, FakeHttp, FakeIds, FakeModel, FakeSearch, FakeSecrets, FakeShell,
-    MemoryGrants, MemoryStore, MemoryTrust,
+    MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl,
 };
 
 const GLOBAL: &str = "/home/user/.config/copydesk/copydesk.jsonc";
@@ -66,6 +66,7 @@ fn load_edited<const N: usize>(
         environment: FakeEnvironment::new(vars),
         grants: MemoryGrants::new(),
         http: FakeHttp::new(),
+        version_control: MemoryVersionControl::new(),
         secrets: Arc::new(FakeSecrets(keys.map(|(id, key)| (id.to_owned(), key.to_owned())).into())),
         trust: MemoryTrust::new(),
         clock: Arc::new(FakeClock::default()),

@@ -8,7 +8,7 @@ use copydesk_workspace::path::AbsPath;
 
 use super::{
     Boundaries, DiskFiles, FakeClient, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeHttp, FakeIds,
-    FakeSearch, FakeSecrets, FakeShell, MemoryGrants, MemoryStore, MemoryTrust, lock,
+    FakeSearch, FakeSecrets, FakeShell, MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl, lock,
 };
 use crate::agent::{self, Agent, AgentMode};
 use crate::config::{Config, ConfiguredModel};
@@ -33,6 +33,7 @@ pub struct World {
     pub client: Arc<FakeClient>,
     pub shell: Arc<FakeShell>,
     pub http: Arc<FakeHttp>,
+    pub version_control: Arc<MemoryVersionControl>,
     pub editor: Arc<FakeEditor>,
     pub trust: Arc<MemoryTrust>,
     pub boundaries: Boundaries,
@@ -66,6 +67,7 @@ impl World {
         let trust = MemoryTrust::new();
         let grants = MemoryGrants::new();
         let http = FakeHttp::new();
+        let version_control = MemoryVersionControl::new();
         let ports = Ports {
             files: files.clone(),
             search: Arc::new(FakeSearch::new(disk.clone())),
@@ -77,6 +79,7 @@ impl World {
             trust: trust.clone(),
             grants: grants.clone(),
             http: http.clone(),
+            version_control: version_control.clone(),
             clock: Arc::<FakeClock>::default(),
             ids: Arc::new(ids),
         };
@@ -94,6 +97,7 @@ impl World {
             client,
             shell,
             http,
+            version_control,
             editor,
             trust,
             boundaries,
