@@ -639,8 +639,12 @@ function tests.without_a_daemon_or_a_conversation_each_command_says_so()
     for _, command in ipairs({ 'Next', 'Previous', 'Accept', 'Reject all', 'Hunk', 'Changes' }) do
       equal(told('Copydesk' .. command), none, command)
     end
-    equal(told('CopydeskDiff'), 'Copydesk: there is no conversation whose changes could be shown', 'diff')
-    local undo = 'Copydesk: there is no conversation of which something could be taken back'
+    equal(
+      told('CopydeskDiff'),
+      'Copydesk: there is no diff to show yet; :CopydeskSessions goes on with an earlier conversation',
+      'diff'
+    )
+    local undo = 'Copydesk: there is nothing to take back yet; :CopydeskSessions goes on with an earlier conversation'
     equal({ told('CopydeskUndo'), told('CopydeskRedo') }, { undo, undo }, 'undo and redo')
     equal(told('CopydeskDiff nonsense'), 'Copydesk: "nonsense" is no kind of diff: turn, session, head', 'a wrong word')
     equal(child:lua('return #vim.lsp.get_clients()'), 0, 'nothing was started for it')

@@ -132,6 +132,48 @@ function tests.r21_1_the_end_of_what_a_running_command_has_given_is_shown_unfold
   end)
 end
 
+function tests.a_conversation_in_a_tab_has_one_tab()
+  with({ setup = { layout = { position = 'tab' } }, files = { ['a.txt'] = 'one\n' } }, function(child)
+    local function tabs()
+      return child:lua("return { vim.fn.tabpagenr(), vim.fn.tabpagenr('$') }")
+    end
+    child:command('edit a.txt')
+    for round = 1, 2 do
+      child:prompt(("say('answer %d') finish()"):format(round))
+      child:wait_chat('answer ' .. round)
+      equal(tabs(), { 1, 2 }, 'beside, after prompt ' .. round)
+    end
+    child:command('CopydeskChat')
+    equal(tabs(), { 2, 2 }, 'shown')
+    child:command('CopydeskChat')
+    equal(tabs(), { 1, 1 }, 'hidden')
+    child:command('Copydesk')
+    child:wait("return vim.api.nvim_get_mode().mode == 'i'", 'the prompt window')
+    equal(tabs(), { 2, 2 }, 'the prompt is written beside the conversation')
+    equal(child:request('nvim_eval', 'v:errmsg'), '', 'no error')
+  end)
+end
+
+function tests.the_conversation_keeps_its_size_when_other_windows_come_and_go()
+  for _, case in ipairs({ { 'right', 'width', 40 }, { 'left', 'width', 40 }, { 'bottom', 'height', 10 } }) do
+    local setup = { layout = { position = case[1], size = case[3], prompt_height = 0 } }
+    with({ setup = setup, files = { ['a.txt'] = 'one\n' } }, function(child)
+      child:command('edit a.txt')
+      child:command('Copydesk')
+      child:wait("return vim.api.nvim_get_mode().mode == 'i'", 'the prompt window')
+      child:type("say('here') finish()<C-s>")
+      child:wait_chat('here')
+      child:lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('a.txt'))")
+      child:command('vsplit | split')
+      equal(
+        child:lua(("return vim.api.nvim_win_get_%s(require('copydesk.chat').window())"):format(case[2])),
+        case[3],
+        case[1]
+      )
+    end)
+  end
+end
+
 function tests.the_cursor_follows_the_end_only_where_it_stands_there_and_the_focus_stays()
   with({ files = { ['a.txt'] = 'one\n' } }, function(child)
     child:command('edit a.txt')

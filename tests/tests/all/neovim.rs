@@ -62,6 +62,7 @@ specs! {
         without_a_daemon_or_a_conversation_each_command_says_so;
     }
     chat {
+        a_conversation_in_a_tab_has_one_tab;
         a_conversation_that_is_left_while_it_is_taken_up_again_stays_left;
         a_daemon_that_does_not_fit_is_said_not_waited_for;
         a_daemon_that_never_stays_up_is_given_up_and_can_be_tried_again;
@@ -89,6 +90,7 @@ specs! {
         r9_3_the_permission_mode_is_chosen;
         streamed_text_tool_calls_diffs_and_plan_are_shown;
         the_conversation_is_shown_and_hidden_and_outlives_its_buffer;
+        the_conversation_keeps_its_size_when_other_windows_come_and_go;
         the_cursor_follows_the_end_only_where_it_stands_there_and_the_focus_stays;
         the_help_is_found;
         the_log_is_kept_small;

@@ -393,6 +393,7 @@ end
 
 ---@param window integer
 local function dress(window)
+  local position = config.get().layout.position
   local options = {
     breakindent = true,
     -- Markdown's concealing hides the marks of tool calls, and fences with the folds that begin on them.
@@ -409,6 +410,8 @@ local function dress(window)
     spell = false,
     winbar = "%{%v:lua.require'copydesk.chat'.winbar()%}",
     winfixbuf = true,
+    winfixheight = position == 'bottom',
+    winfixwidth = position == 'left' or position == 'right',
     wrap = true,
   }
   for name, value in pairs(options) do
@@ -416,14 +419,15 @@ local function dress(window)
   end
 end
 
---- The window of this tab that shows the conversation.
+--- The window of this tab that shows the conversation; where it has a tab of its own, that one.
 ---@return integer?
 function M.window()
   if not (state.buffer and vim.api.nvim_buf_is_valid(state.buffer)) then
     return nil
   end
-  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    if vim.api.nvim_win_get_buf(window) == state.buffer then
+  for _, window in ipairs(vim.fn.win_findbuf(state.buffer)) do
+    local is_here = vim.api.nvim_win_get_tabpage(window) == vim.api.nvim_get_current_tabpage()
+    if is_here or config.get().layout.position == 'tab' then
       return window
     end
   end
@@ -465,7 +469,7 @@ function M.open(focus)
   return window
 end
 
---- Hides the conversation in this tab.
+--- Hides the conversation in this tab, or closes its own.
 function M.close()
   local window = M.window()
   if not window then
@@ -473,8 +477,8 @@ function M.close()
   end
   local is_last = #vim.tbl_filter(function(other)
     return vim.api.nvim_win_get_config(other).relative == ''
-  end, vim.api.nvim_tabpage_list_wins(0)) == 1
-  if is_last then
+  end, vim.api.nvim_tabpage_list_wins(vim.api.nvim_win_get_tabpage(window))) == 1
+  if is_last and vim.fn.tabpagenr('$') == 1 then
     vim.wo[window].winfixbuf = false
     vim.api.nvim_win_call(window, vim.cmd.enew)
   else

@@ -95,7 +95,7 @@ function M.open(kind, mods)
   end
   require('copydesk.session').latest(function(session, problem)
     if not session then
-      log.tell(problem or 'there is no conversation whose changes could be shown')
+      log.tell(problem or 'there is no diff to show yet; :CopydeskSessions goes on with an earlier conversation')
       return
     end
     client.request(METHOD, { sessionId = session, of = value }, function(err, result)

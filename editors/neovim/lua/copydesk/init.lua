@@ -45,7 +45,8 @@ end
 --- Shows or hides the conversation.
 function M.toggle()
   local chat = require('copydesk.chat')
-  if chat.window() then
+  local window = chat.window()
+  if window and vim.api.nvim_win_get_tabpage(window) == vim.api.nvim_get_current_tabpage() then
     chat.close()
   else
     chat.open(true)

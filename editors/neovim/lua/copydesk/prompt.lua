@@ -200,21 +200,22 @@ function M.open(contexts)
     vim.api.nvim_set_current_win(shown)
   else
     local layout = config.get().layout
+    local height = math.max(1, math.floor(layout.prompt_height))
     local buf = buffer()
     if layout.prompt == 'float' then
       local width = math.max(20, math.floor(vim.o.columns * 0.6))
       shown = vim.api.nvim_open_win(buf, true, {
         relative = 'editor',
-        row = math.max(0, math.floor((vim.o.lines - layout.prompt_height) / 2) - 1),
+        row = math.max(0, math.floor((vim.o.lines - height) / 2) - 1),
         col = math.floor((vim.o.columns - width) / 2),
         width = width,
-        height = layout.prompt_height,
+        height = height,
         border = 'rounded',
         title = ' Copydesk ',
       })
     else
       local below = chat.open(false)
-      shown = vim.api.nvim_open_win(buf, true, { split = 'below', win = below, height = layout.prompt_height })
+      shown = vim.api.nvim_open_win(buf, true, { split = 'below', win = below, height = height })
       vim.wo[shown][0].winbar = 'Prompt'
       vim.wo[shown][0].winfixheight = true
     end

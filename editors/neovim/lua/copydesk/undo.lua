@@ -36,7 +36,7 @@ function M.run(what)
   require('copydesk.session').latest(function(session, problem)
     if not session then
       running = false
-      log.tell(problem or 'there is no conversation of which something could be taken back')
+      log.tell(problem or 'there is nothing to take back yet; :CopydeskSessions goes on with an earlier conversation')
       return
     end
     client.request(METHOD, { sessionId = session, what = what }, function(err, result)
