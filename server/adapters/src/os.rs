@@ -14,5 +14,6 @@ pub(crate) mod process_tree;
 mod sandbox;
 pub mod search;
 pub mod shell;
+pub mod snapshots;
 pub mod supervisor;
 pub mod trust_file;

@@ -12,6 +12,7 @@ mod language;
 mod model;
 mod search;
 mod shell;
+mod snapshots;
 mod store;
 mod trust;
 mod version_control;
@@ -47,6 +48,10 @@ pub use search::{
 pub use shell::{
     CapturedOutput, CommandEnd, Confinement, OutputSink, SandboxPolicy, SandboxSupport, Shell, ShellCommand,
     ShellError, ShellOutcome,
+};
+pub use snapshots::{
+    ChangedFile, FileState, Snapshot, SnapshotError, SnapshotFailure, SnapshotReport, SnapshotRequest, Snapshots,
+    Unkept,
 };
 pub use store::{Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
 pub use trust::{Capability, Fingerprint, Trust, TrustDecision, TrustError, TrustVerdict, WorkspaceTrust};

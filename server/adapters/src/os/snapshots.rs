@@ -1,0 +1,230 @@
+//! Snapshots around commands: which trees the roots of a workspace belong to, and by which means each is looked at. A tree of Git has a store of ours, every other
+//! one, and every one where `git` is not installed, is scanned. What a changed file means is the engine's.
+
+mod created;
+mod git;
+mod look;
+mod repository;
+mod scan;
+mod seed;
+mod shadow;
+mod store;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use copydesk_engine::ports::{
+    BoxFuture, ChangedFile, Snapshot, SnapshotError, SnapshotFailure, SnapshotReport, SnapshotRequest, Snapshots,
+};
+use copydesk_workspace::path::AbsPath;
+use futures::future::join_all;
+
+use super::environment::Variables;
+use git::Git;
+use look::Looker;
+use repository::Repository;
+use scan::Scan;
+use shadow::{Marked, PRUNED_EVERY, Recent, Shadow};
+use store::Store;
+
+/// What a command waits for a snapshot at the most.
+const LIMIT: Duration = Duration::from_secs(10);
+/// Files of one command of which contents are told.
+const MOST_CHANGED: usize = 2000;
+/// Of all that it has changed, bytes.
+const MOST_CONTENT: u64 = 128 << 20;
+
+/// Opens nothing before its first use.
+pub struct OsSnapshots {
+    variables: Variables,
+    /// Where stores are kept.
+    folder: PathBuf,
+    scans: Arc<scan::Kept>,
+    used: Mutex<HashMap<PathBuf, Used>>,
+    limit: Duration,
+}
+
+/// What this process knows of a store beside what stands in it.
+#[derive(Debug, Clone, Default)]
+struct Used {
+    /// What was put into it since it was last looked through, bytes.
+    added: u64,
+    recent: Recent,
+}
+
+/// What was found of one tree.
+#[derive(Debug, Default)]
+struct TreeReport {
+    changed: Vec<ChangedFile>,
+    nested: Vec<AbsPath>,
+}
+
+/// A tree with the means by which it is looked at.
+enum Means {
+    Shadow(Box<Shadow>),
+    Scan { looker: Looker, others: Vec<PathBuf> },
+}
+
+enum Taken {
+    Shadow(Box<Marked>),
+    Scan(Arc<Scan>),
+}
+
+struct TakenSnapshot {
+    trees: Vec<(AbsPath, Taken)>,
+    failed: Vec<SnapshotFailure>,
+    limit: Duration,
+}
+
+impl OsSnapshots {
+    /// `data` is the folder of all that is ours.
+    pub fn new(variables: Variables, data: &AbsPath) -> Self {
+        Self {
+            variables,
+            folder: data.join("undo").as_path().to_owned(),
+            scans: Arc::default(),
+            used: Mutex::default(),
+            limit: LIMIT,
+        }
+    }
+
+    async fn before(&self, request: SnapshotRequest) -> TakenSnapshot {
+        let (variables, folder) = (self.variables.clone(), self.folder.clone());
+        let first = request.roots.first().cloned();
+        let means = blocking(move || Ok(means(&variables, folder, &request))).await;
+        let means = match means {
+            Ok(means) => means,
+            Err(error) => {
+                let failed = first.into_iter().map(|tree| SnapshotFailure { tree, error: error.clone() }).collect();
+                return TakenSnapshot { trees: Vec::new(), failed, limit: self.limit };
+            }
+        };
+        let taking = means.into_iter().map(|(tree, means)| async move {
+            let taken = tokio::time::timeout(self.limit, self.take(means)).await;
+            (tree, taken.unwrap_or(Err(SnapshotError::TooSlow(self.limit))))
+        });
+        let (mut trees, mut failed) = (Vec::new(), Vec::new());
+        for (tree, taken) in join_all(taking).await {
+            match taken {
+                Ok(taken) => trees.push((tree, taken)),
+                Err(error) => failed.push(SnapshotFailure { tree, error }),
+            }
+        }
+        TakenSnapshot { trees, failed, limit: self.limit }
+    }
+
+    async fn take(&self, means: Means) -> Result<Taken, SnapshotError> {
+        match means {
+            Means::Scan { looker, others } => Arc::clone(&self.scans).before(looker, others).await.map(Taken::Scan),
+            Means::Shadow(shadow) => {
+                let folder = shadow.store.folder().to_owned();
+                let used = self.lock().get(&folder).cloned();
+                let is_due = used.as_ref().is_none_or(|used| used.added > PRUNED_EVERY);
+                let Used { added, recent } = used.unwrap_or_default();
+                let marked = shadow.before(is_due, recent).await?;
+                let added = if is_due { 0 } else { added } + marked.added;
+                self.lock().insert(folder, Used { added, recent: marked.recent.clone() });
+                Ok(Taken::Shadow(Box::new(marked)))
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Used>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Snapshots for OsSnapshots {
+    fn before(&self, request: SnapshotRequest) -> BoxFuture<'_, Box<dyn Snapshot>> {
+        Box::pin(async move { Box::new(self.before(request).await) as Box<dyn Snapshot> })
+    }
+}
+
+impl Snapshot for TakenSnapshot {
+    fn after(self: Box<Self>) -> BoxFuture<'static, SnapshotReport> {
+        Box::pin(async move {
+            let Self { trees, failed, limit } = *self;
+            let looking = trees.into_iter().map(|(tree, taken)| async move {
+                let found = async {
+                    match taken {
+                        Taken::Shadow(marked) => marked.after().await,
+                        Taken::Scan(scan) => scan.after().await,
+                    }
+                };
+                (tree, tokio::time::timeout(limit, found).await.unwrap_or(Err(SnapshotError::TooSlow(limit))))
+            });
+            let mut report = SnapshotReport { failed, ..SnapshotReport::default() };
+            for (tree, found) in join_all(looking).await {
+                match found {
+                    Ok(TreeReport { changed, nested }) => {
+                        report.changed.extend(changed);
+                        report.nested.extend(nested);
+                    }
+                    Err(error) => report.failed.push(SnapshotFailure { tree, error }),
+                }
+            }
+            report.changed.sort_by(|a, b| a.path.cmp(&b.path));
+            report
+        })
+    }
+}
+
+/// Each tree once.
+fn means(variables: &Variables, own: PathBuf, request: &SnapshotRequest) -> Vec<(AbsPath, Means)> {
+    let mut trees: BTreeMap<PathBuf, Option<Repository>> = BTreeMap::new();
+    for root in &request.roots {
+        // A root that is not there has no files.
+        let Ok(root) = std::fs::canonicalize(root.as_path()) else { continue };
+        match Repository::around(&root) {
+            Some(repository) => trees.insert(repository.work_tree.clone(), Some(repository)),
+            None => trees.insert(root, None),
+        };
+    }
+    let roots: Vec<PathBuf> = trees.keys().cloned().collect();
+    let program = variables.find_program("git");
+    let excludes = ignore::gitignore::gitconfig_excludes_path().and_then(|path| repository::text(&path));
+    let mut all = Vec::new();
+    for (root, repository) in trees {
+        let is_in = |other: &PathBuf| *other != root && root.starts_with(other);
+        // A folder in one that is scanned as a whole.
+        if repository.is_none() && roots.iter().any(is_in) {
+            continue;
+        }
+        let Some(tree) = AbsPath::new(&root) else { continue };
+        let looker = Looker { root: root.clone(), own: own.clone(), may_keep: Arc::clone(&request.may_keep) };
+        let means = match (repository, &program) {
+            (Some(repository), Some(program)) => {
+                let store = Store::of(&own, &root);
+                let git = Git {
+                    program: program.clone(),
+                    path: variables.get("PATH").unwrap_or_default().to_owned(),
+                    store: store.folder().to_owned(),
+                    work_tree: root,
+                    users_objects: repository.objects(),
+                };
+                Means::Shadow(Box::new(Shadow { git, store, repository, looker, excludes: excludes.clone() }))
+            }
+            _ => {
+                let others =
+                    roots.iter().filter(|other| **other != root && other.starts_with(&root)).cloned().collect();
+                Means::Scan { looker, others }
+            }
+        };
+        all.push((tree, means));
+    }
+    all
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SnapshotError> + Send + 'static,
+) -> Result<T, SnapshotError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(SnapshotError::Io(error.to_string())))
+}
+
+#[cfg(test)]
+#[path = "snapshots_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod tests;

@@ -1,0 +1,43 @@
+//! Whether a file that was not seen before a command was made by it. Ignore files decide what is seen, and commands change ignore files: what only comes
+//! to light must not be taken for new, since undo removes what is new.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::SystemTime;
+
+use copydesk_engine::ports::{FileState, Unkept};
+use copydesk_workspace::hash::ContentHash;
+
+use super::look::{Look, Looker};
+
+/// What is known of the time around a command.
+#[derive(Debug)]
+pub(super) struct Since {
+    /// By the clock of files, right before it.
+    pub(super) start: SystemTime,
+    /// Whether what is seen may be more than before.
+    pub(super) may_see_more: bool,
+    /// Of files that are gone: what was moved is one of them.
+    pub(super) gone: BTreeSet<ContentHash>,
+}
+
+impl Since {
+    /// The file after the command, `Older` where it may have been there before.
+    pub(super) fn judged(&self, looker: &Looker, below: &Path, after: FileState) -> FileState {
+        if let FileState::File { bytes, .. } = &after
+            && self.gone.contains(&ContentHash::of(bytes))
+        {
+            return after;
+        }
+        let touched = match looker.look(below) {
+            Look::File(stat) | Look::Link(stat) => stat.is_after(self.start),
+            Look::Absent | Look::Folder | Look::Other => true,
+        };
+        let is_new = touched && (!self.may_see_more || looker.made(below).is_some_and(|made| made >= self.start));
+        if is_new { after } else { FileState::Unkept(Unkept::Older) }
+    }
+}
+
+pub(super) fn is_ignore_file(below: &Path) -> bool {
+    below.file_name().is_some_and(|name| name == ".gitignore" || name == ".ignore")
+}
