@@ -99,7 +99,7 @@ async fn r6_2_an_open_document_is_formatted_in_the_buffer_as_one_undo_step() {
 async fn r4_3_what_is_asked_is_the_formatted_text() {
     let bench = Bench::new().formatting(all());
     bench.shell.formats(spaced);
-    *bench.editor.free.lock().unwrap() = false;
+    bench.editor.free.lock().unwrap().shown = false;
     bench.put("/w/a.go", "x\n");
     bench.client.answer_all(OptionKind::AllowOnce);
     bench.done(EDIT, edit("a.go", "x", "a=1")).await;

@@ -26,7 +26,8 @@ pub use diagnostics::{
     LanguageServer, LanguageServers,
 };
 pub use editor::{
-    ApplyRequest, DocumentEdit, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, TextAccess, Unsaved,
+    ApplyRequest, DocumentEdit, Editor, EditorError, FileChange, FileChangeKind, FreeEdits, ReloadReport, TextAccess,
+    Unsaved,
 };
 pub(crate) use environment::says_on;
 pub use environment::{Clock, Environment, Folders, Ids, Secrets};

@@ -4,7 +4,7 @@ use super::{CallOutcome, Runner};
 use crate::event::{SessionEvent, ToolCallState};
 use crate::message::{ToolStatus, TurnEnd};
 use crate::permission::Verdict;
-use crate::ports::{AskOutcome, OptionKind, Preview};
+use crate::ports::{AskOutcome, FreeEdits, OptionKind, Preview};
 use crate::testing::{Boundaries, PendingAsk, Toy, ToyTool};
 use crate::workbench::{Bench, call, path};
 
@@ -447,18 +447,46 @@ async fn edits_are_free_where_the_editor_shows_them_and_asked_elsewhere() {
     bench.done("write", json!({"filePath": "a", "content": "two\n"})).await;
     assert_eq!(bench.buffer("/w/a"), "two\n");
 
-    *bench.editor.free.lock().unwrap() = false;
+    bench.editor.free.lock().unwrap().shown = false;
     let outcome = answered(&bench, "write", json!({"filePath": "a", "content": "three\n"}), async |ask| {
         ask.select(OptionKind::AllowOnce, None);
     })
     .await;
     assert_eq!(outcome.result.status, ToolStatus::Completed);
-    *bench.editor.free.lock().unwrap() = true;
+    bench.editor.free.lock().unwrap().shown = true;
     let outcome = answered(&bench, "write", json!({"filePath": "unopened", "content": "x"}), async |ask| {
         ask.select(OptionKind::RejectOnce, None);
     })
     .await;
     assert_eq!(outcome.stop, Some(TurnEnd::Rejected));
+}
+
+#[tokio::test]
+async fn r20_3_edits_are_free_where_undo_reaches_and_asked_where_it_does_not() {
+    let bench = Bench::new();
+    no_ask(&bench);
+    *bench.editor.free.lock().unwrap() = FreeEdits { shown: false, undoable: true };
+    bench.put("/w/a", "one\n");
+    bench.open("/w/open", 1, "one\n");
+    for file in ["new", "a", "open"] {
+        if file != "new" {
+            bench.done("read", json!({"filePath": file})).await;
+        }
+        let input = json!({"filePath": file, "content": "two\n"});
+        let outcome = bench.call("write", input).await;
+        assert_eq!(outcome.result.status, ToolStatus::Completed, "{file}");
+        assert_eq!(outcome.result.allowed_by, [format!("edit {file}: it is shown, and undo takes it back")]);
+    }
+    // What starts programs, and what lies elsewhere, is asked as before.
+    for file in [".git/config", ".env", "/elsewhere/a"] {
+        let outcome = bench.call("write", json!({"filePath": file, "content": "two\n"})).await;
+        assert_eq!(outcome.stop, Some(TurnEnd::Rejected), "{file}");
+    }
+    *bench.editor.free.lock().unwrap() = FreeEdits::default();
+    for file in ["other", "open"] {
+        let outcome = bench.call("write", json!({"filePath": file, "content": "three\n"})).await;
+        assert_eq!(outcome.stop, Some(TurnEnd::Rejected), "{file}");
+    }
 }
 
 #[tokio::test]

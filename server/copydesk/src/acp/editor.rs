@@ -5,7 +5,7 @@ use std::time::Duration;
 use agent_client_protocol_schema::v1 as acp;
 use copydesk_engine::ids::SessionId;
 use copydesk_engine::ports::{
-    ApplyRequest, BoxFuture, Editor, EditorError, FileChange, ReloadReport, TextAccess, Unsaved,
+    ApplyRequest, BoxFuture, Editor, EditorError, FileChange, FreeEdits, ReloadReport, TextAccess, Unsaved,
 };
 use copydesk_protocol::rpc::{CallError, Peer, RpcError};
 use copydesk_workspace::path::AbsPath;
@@ -80,7 +80,7 @@ impl Editor for AcpEditor {
     }
 
     /// No client of ACP promises to take an edit back by one undo.
-    fn edits_are_free(&self) -> bool {
-        false
+    fn free_edits(&self) -> FreeEdits {
+        FreeEdits::default()
     }
 }

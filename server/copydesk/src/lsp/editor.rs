@@ -6,8 +6,8 @@ use std::time::Duration;
 use copydesk_engine::event::Severity;
 use copydesk_engine::overlay::Overlay;
 use copydesk_engine::ports::{
-    ApplyRequest, BoxFuture, DocumentEdit, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, Unsaved,
-    WorkspaceTrust,
+    ApplyRequest, BoxFuture, DocumentEdit, Editor, EditorError, FileChange, FileChangeKind, FreeEdits, ReloadReport,
+    Unsaved, WorkspaceTrust,
 };
 use copydesk_protocol::additions::{
     self, ChangedFile, ChangedFileKind, FilesChangedParams, FilesChangedResult, SaveParams, SaveResult,
@@ -138,8 +138,9 @@ impl Editor for LspEditor {
     }
 
     /// A client that opted in shows every edit in its buffer and takes it back by one undo.
-    fn edits_are_free(&self) -> bool {
-        self.state.opt_in().is_some_and(|opt_in| opt_in.acp.is_some())
+    fn free_edits(&self) -> FreeEdits {
+        let shown = self.state.opt_in().is_some_and(|opt_in| opt_in.acp.is_some());
+        FreeEdits { shown, undoable: false }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The engine's `Editor` where there is none: nothing is open, so nothing is edited, saved or read again.
 
-use copydesk_engine::ports::{ApplyRequest, BoxFuture, Editor, EditorError, FileChange, ReloadReport, Unsaved};
+use copydesk_engine::ports::{
+    ApplyRequest, BoxFuture, Editor, EditorError, FileChange, FreeEdits, ReloadReport, Unsaved,
+};
 
 pub(super) struct NoEditor;
 
@@ -17,8 +19,7 @@ impl Editor for NoEditor {
         Box::pin(async { ReloadReport::default() })
     }
 
-    /// Nothing takes an edit back here, so each is asked for.
-    fn edits_are_free(&self) -> bool {
-        false
+    fn free_edits(&self) -> FreeEdits {
+        FreeEdits::default()
     }
 }

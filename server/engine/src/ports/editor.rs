@@ -47,8 +47,17 @@ pub trait Editor: Send + Sync {
         Box::pin(async { Err(EditorError::Unsupported) })
     }
 
-    /// Where edits of open documents need no ask: an editor that shows them and takes them back by one undo (design §7).
-    fn edits_are_free(&self) -> bool;
+    /// Which edits need no ask (design §7).
+    fn free_edits(&self) -> FreeEdits;
+}
+
+/// Edits that the user sees, and that he can take back: none where he could only read of them afterwards (R20.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FreeEdits {
+    /// Of open documents: the editor itself shows them, and takes them back by one undo.
+    pub shown: bool,
+    /// Of the workspace's files, open or not: the client shows what was changed and has a way to undo it.
+    pub undoable: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

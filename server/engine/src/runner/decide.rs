@@ -7,6 +7,7 @@ use super::access::{Need, Subject, UNCONFINED, WEBFETCH};
 use super::command::Line;
 use crate::permission::{self, Decision, Mode, Rule, Shape, Verdict};
 use crate::web::{WebAddress, pattern};
+use copydesk_workspace::path::DocKey;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decided {
@@ -50,8 +51,10 @@ fn ground(deps: &RunnerDeps, need: &Need) -> String {
             format!("{what}: it is known to do nothing but read")
         }
         (Subject::Command(_) | Subject::Written { .. }, _) => format!("{what}: mode {mode}"),
-        (Subject::Edit { .. }, _) if mode == Mode::Ask => format!("{what}: the editor shows it and can take it back"),
-        (Subject::Edit { .. }, _) => format!("{what}: mode {mode}, or the editor, which can take it back"),
+        (Subject::Edit { key, is_plain }, _) => match is_reached(deps, key, *is_plain) {
+            Some(by) => format!("{what}: {by}"),
+            None => format!("{what}: mode {mode}"),
+        },
         (_, Some(rule)) => format!("{what}: rule {rule}"),
         (_, None) => format!("{what}: every command is allowed"),
     }
@@ -207,6 +210,15 @@ fn is_allowed_as_text(deps: &RunnerDeps, need: &Need, granted: &Granted<'_>) -> 
     has_answered || decision.is_allowed_by_user() && decision.rule.as_ref().is_some_and(is_exact)
 }
 
+/// Whether the user sees the edit of this file and can take it back: by what, in words for him.
+fn is_reached(deps: &RunnerDeps, key: &DocKey, is_plain: bool) -> Option<&'static str> {
+    let free = deps.connection.editor.free_edits();
+    if free.shown && deps.connection.overlay.get(key).is_some() {
+        return Some("the editor shows it and can take it back");
+    }
+    (free.undoable && is_plain).then_some("it is shown, and undo takes it back")
+}
+
 pub(super) fn is_absolute(pattern: &str) -> bool {
     Path::new(pattern).is_absolute()
 }
@@ -221,12 +233,10 @@ fn reservation(deps: &RunnerDeps, need: &Need, decision: &Decision) -> Option<St
     let (is_free, text) = match &need.subject {
         Subject::Read | Subject::Folder(_) | Subject::Search | Subject::Session => return None,
         Subject::Edit { key, is_plain } => {
-            let editor = &deps.connection.editor;
-            let is_shown = editor.edits_are_free() && deps.connection.overlay.get(key).is_some();
-            let is_free = is_shown || *is_plain && deps.mode() >= Mode::Workspace;
+            let is_free = is_reached(deps, key, *is_plain).is_some() || *is_plain && deps.mode() >= Mode::Workspace;
             (
                 is_free,
-                "edits that the editor cannot show and take back are asked unless a rule of yours or the mode allows them",
+                "edits that nothing here shows and takes back are asked unless a rule of yours or the mode allows them",
             )
         }
         Subject::Written { is_plain, is_reserved } => {

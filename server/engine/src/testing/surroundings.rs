@@ -14,8 +14,8 @@ use super::{Boundaries, lock};
 use crate::ids::Millis;
 use crate::ports::{
     ApplyRequest, BoxFuture, CapturedOutput, Clock, CommandEnd, Diagnostics, DiagnosticsReport, DiagnosticsTarget,
-    Editor, EditorError, Environment, FileChange, Files, Folders, Ids, OutputSink, ReloadReport, SandboxSupport,
-    Secrets, Shell, ShellCommand, ShellError, ShellOutcome, Unsaved, WorkspaceTrust,
+    Editor, EditorError, Environment, FileChange, Files, Folders, FreeEdits, Ids, OutputSink, ReloadReport,
+    SandboxSupport, Secrets, Shell, ShellCommand, ShellError, ShellOutcome, Unsaved, WorkspaceTrust,
 };
 
 /// `Files` straight on a disk, e.g. one in memory; nothing blocks there.
@@ -167,12 +167,18 @@ impl Shell for FakeShell {
 pub struct FakeEditor {
     told: Mutex<Vec<FileChange>>,
     trust: Mutex<WorkspaceTrust>,
+    free: Mutex<FreeEdits>,
 }
 
 impl FakeEditor {
     /// The changes of files that it was told of.
     pub fn told(&self) -> Vec<FileChange> {
         lock(&self.told).clone()
+    }
+
+    /// Which edits need no ask from now on.
+    pub fn free(&self, edits: FreeEdits) {
+        *lock(&self.free) = edits;
     }
 
     /// What it says of the workspace from now on.
@@ -199,8 +205,8 @@ impl Editor for FakeEditor {
         *lock(&self.trust)
     }
 
-    fn edits_are_free(&self) -> bool {
-        false
+    fn free_edits(&self) -> FreeEdits {
+        *lock(&self.free)
     }
 }
 

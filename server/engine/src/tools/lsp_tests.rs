@@ -168,7 +168,7 @@ async fn a_place_that_is_not_there_is_named() {
 #[tokio::test]
 async fn r4_1_a_rename_is_one_question_with_all_diffs_and_one_undo_step() {
     let bench = bench(Bench::new());
-    *bench.editor.free.lock().unwrap() = false;
+    bench.editor.free.lock().unwrap().shown = false;
     bench.client.answer_all(OptionKind::AllowOnce);
     bench.open("/w/a.py", 3, A);
     for _ in 0..3 {

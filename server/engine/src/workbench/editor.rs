@@ -12,7 +12,8 @@ use super::{lock, path};
 use crate::ids::SessionId;
 use crate::overlay::Overlay;
 use crate::ports::{
-    ApplyRequest, BoxFuture, Editor, EditorError, FileChange, FileChangeKind, ReloadReport, TextAccess, Unsaved,
+    ApplyRequest, BoxFuture, Editor, EditorError, FileChange, FileChangeKind, FreeEdits, ReloadReport, TextAccess,
+    Unsaved,
 };
 
 /// What the editor does with the next edit.
@@ -52,7 +53,7 @@ pub(crate) struct Typing {
 pub(crate) struct BenchEditor {
     overlay: Arc<Overlay>,
     disk: Arc<MemoryDisk>,
-    pub(crate) free: Mutex<bool>,
+    pub(crate) free: Mutex<FreeEdits>,
     acts: Mutex<VecDeque<Act>>,
     requests: Mutex<Vec<ApplyRequest>>,
     saves: Mutex<Vec<String>>,
@@ -70,7 +71,7 @@ impl BenchEditor {
         Self {
             overlay: overlay.clone(),
             disk: disk.clone(),
-            free: Mutex::new(true),
+            free: Mutex::new(FreeEdits { shown: true, undoable: false }),
             acts: Mutex::default(),
             requests: Mutex::default(),
             saves: Mutex::default(),
@@ -249,7 +250,7 @@ impl Editor for BenchEditor {
         Box::pin(async move { taken })
     }
 
-    fn edits_are_free(&self) -> bool {
+    fn free_edits(&self) -> FreeEdits {
         *lock(&self.free)
     }
 }
