@@ -2,10 +2,17 @@
 
 use std::collections::HashMap;
 
+/// Widths: of the old text, and of the file.
+type Points = Vec<(usize, usize)>;
+
 pub(super) struct Indentation<'a> {
     /// Indentations of the old text with the file's for them; `None` where lines disagree.
     known: HashMap<&'a str, Option<&'a str>>,
+    /// Lines that are not blank.
+    lines: usize,
     rule: Option<Rule>,
+    /// What the same lines would also be explained by. Where the two disagree, nothing is told.
+    other: Option<Rule>,
 }
 
 /// `to` repeated `y1 + (x - x1) * dy / dx` times for `from` repeated `x` times.
@@ -23,15 +30,17 @@ impl<'a> Indentation<'a> {
     /// From pairs of lines, old and of the file. Blank ones say nothing.
     pub(super) fn learn(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let mut known: HashMap<&str, Option<&str>> = HashMap::new();
+        let mut lines = 0;
         for (old, file) in pairs.filter(|(old, _)| !old.trim().is_empty()) {
+            lines += 1;
             let (old, file) = (indent(old), indent(file));
             let entry = known.entry(old).or_insert(Some(file));
             if *entry != Some(file) {
                 *entry = None;
             }
         }
-        let rule = Self::rule(&known);
-        Self { known, rule }
+        let (rule, other) = Self::rules(&known);
+        Self { known, lines, rule, other }
     }
 
     /// The file's indentation for one of the new text; `None` where the lines that match do not tell.
@@ -42,7 +51,11 @@ impl<'a> Indentation<'a> {
         if self.known.iter().all(|(old, file)| Some(*old) == *file) {
             return Some(new.to_owned());
         }
-        self.rule?.apply(new)
+        let text = self.rule?.apply(new)?;
+        // One line that was copied from its first letter on says nothing of the others: they may have their indentation, or be moved with it.
+        let is_bare = self.lines == 1 && self.known.contains_key("");
+        let is_doubtful = self.other.is_some_and(|other| other.apply(new).is_some_and(|other| other != text));
+        (!is_bare && !is_doubtful).then_some(text)
     }
 
     /// Whether one rule explains all lines.
@@ -50,8 +63,27 @@ impl<'a> Indentation<'a> {
         self.rule.is_some() || self.known.iter().all(|(old, file)| Some(*old) == *file)
     }
 
-    fn rule(known: &HashMap<&str, Option<&str>>) -> Option<Rule> {
-        let mut points: Vec<(usize, usize)> = Vec::new();
+    fn rules(known: &HashMap<&str, Option<&str>>) -> (Option<Rule>, Option<Rule>) {
+        let Some((points, from, to)) = Self::points(known) else { return (None, None) };
+        let rule = |dx, dy| {
+            let (x1, y1) = *points.first()?;
+            let rule = Rule { from, to, x1, y1, dx, dy };
+            points.iter().all(|(x, y)| rule.width(*x) == Some(*y)).then_some(rule)
+        };
+        match points[..] {
+            [(x1, y1), (x2, y2), ..] if y1 < y2 => (rule(x2 - x1, y2 - y1), None),
+            // One depth only: the same style is moved as a whole or has another unit, another one is counted in levels of whole units.
+            [(x1, y1)] => {
+                let levels = (x1 > 0 && y1 > 0 && (x1 % y1 == 0 || y1 % x1 == 0)).then(|| rule(x1, y1)).flatten();
+                if from == to { (rule(1, 1), levels) } else { (levels, None) }
+            }
+            _ => (None, None),
+        }
+    }
+
+    /// Sorted, and the character of each side.
+    fn points(known: &HashMap<&str, Option<&str>>) -> Option<(Points, char, char)> {
+        let mut points = Points::new();
         let (mut from, mut to) = (None, None);
         for (old, file) in known {
             let file = (*file)?;
@@ -61,17 +93,7 @@ impl<'a> Indentation<'a> {
             points.push((old.len(), file.len()));
         }
         points.sort_unstable();
-        let (x1, y1) = *points.first()?;
-        let (from, to) = (from.or(to)?, to.or(from)?);
-        let (dx, dy) = match points.get(1) {
-            Some((x2, y2)) => (x2 - x1, y2.checked_sub(y1).filter(|dy| *dy > 0)?),
-            // One depth only: the same style is moved as a whole, another one is counted in levels of whole units.
-            None if from == to => (1, 1),
-            None if x1 > 0 && y1 > 0 && (x1 % y1 == 0 || y1 % x1 == 0) => (x1, y1),
-            None => return None,
-        };
-        let rule = Rule { from, to, x1, y1, dx, dy };
-        points.iter().all(|(x, y)| rule.width(*x) == Some(*y)).then_some(rule)
+        Some((points, from.or(to)?, to.or(from)?))
     }
 }
 

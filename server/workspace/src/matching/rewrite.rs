@@ -33,6 +33,31 @@ impl<'a> Window<'a> {
 
     /// Edits of the file's text that do to the window what makes `new` of the old lines.
     pub(super) fn rewrite(&self, new: &[&str]) -> Result<Vec<TextEdit>, Unclear> {
+        let Some((index, wrong, right)) = self.first_indent() else { return self.rewrite_as_it_is(new) };
+        let first = format!("{right}{}", self.old[index].trim_start());
+        let mut old = self.old.to_vec();
+        old[index] = &first;
+        let mut new = new.to_vec();
+        let first_new = new.iter().position(|line| !line.trim().is_empty()).filter(|at| indent(new[*at]) == wrong);
+        let indented = first_new.map(|at| (at, format!("{right}{}", new[at].trim_start())));
+        if let Some((at, line)) = &indented {
+            new[*at] = line;
+        }
+        Window { file: self.file, first: self.first, old: &old }.rewrite_as_it_is(&new)
+    }
+
+    /// Where only the first line that is not blank has an indentation which is not the file's: its index, that indentation and the file's. It was copied from the
+    /// first letter on, and so was the new text's.
+    fn first_indent(&self) -> Option<(usize, &'a str, &'a str)> {
+        let pairs = self.old.iter().enumerate().map(|(at, old)| (at, *old, self.file.line(self.first + at)));
+        let mut pairs =
+            pairs.filter(|(_, old, _)| !old.trim().is_empty()).map(|(at, old, file)| (at, indent(old), indent(file)));
+        let first = pairs.next().filter(|(_, old, file)| old != file)?;
+        let mut rest = pairs.peekable();
+        (rest.peek().is_some() && rest.all(|(_, old, file)| old == file)).then_some(first)
+    }
+
+    fn rewrite_as_it_is(&self, new: &[&str]) -> Result<Vec<TextEdit>, Unclear> {
         let mut writer = Writer { window: self, indentation: self.indentation(), edits: Vec::new() };
         for op in capture_diff_slices(Algorithm::Myers, self.old, new) {
             match op {

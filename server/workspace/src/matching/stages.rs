@@ -62,6 +62,14 @@ impl Search<'_> {
         {
             return Err(MatchError::AlreadyInPlace { line: self.lines.at(place) + 1 });
         }
+        if let Some(line) = starts.iter().find_map(|start| self.unclear_depth(*start)) {
+            let first = self.old.lines().next().unwrap_or_default();
+            if !indent(first).is_empty() {
+                // So deep does the model take it to be, and the new lines in proportion.
+                return Ok(None);
+            }
+            return Err(MatchError::NotFound { nearest: Some(unclear_indentation(self.lines, line, &[first], 0)) });
+        }
         let change = EditSet::between(&Rope::from_str(self.old), &Rope::from_str(self.new));
         let mut edits = Vec::new();
         for start in starts {
@@ -78,6 +86,22 @@ impl Search<'_> {
         Ok(Some(Found { edits, replacements: starts.len(), warnings, line: self.lines.at(*first) }))
     }
 
+    /// The zero-based line where one line was given without all of its indentation, and further new lines that do not have it either: theirs may be left out
+    /// too, or meant.
+    fn unclear_depth(&self, start: usize) -> Option<usize> {
+        let mut old = self.old.lines();
+        let first = old.next().filter(|first| !first.trim().is_empty() && old.all(|line| line.trim().is_empty()))?;
+        let line = self.lines.at(start);
+        let left_out = &self.file.text[self.lines.start(line)..start];
+        let is_whole = self.lines.line(line).trim() == first.trim();
+        if left_out.is_empty() || !left_out.trim().is_empty() || !is_whole {
+            return None;
+        }
+        let depth = indent(self.lines.line(line));
+        let mut more = self.new.lines().skip(1).filter(|line| !line.trim().is_empty());
+        more.any(|line| !line.starts_with(depth)).then_some(line)
+    }
+
     /// All stages but the exact one.
     pub(super) fn relaxed(&self) -> Outcome {
         if self.old.trim().is_empty() {
@@ -89,6 +113,9 @@ impl Search<'_> {
         if let Some(found) = self.within_lines()? {
             return Ok(Some(found));
         }
+        if let Some(found) = self.without_blank_edges()? {
+            return Ok(Some(found));
+        }
         if let Some(found) = self.unescaped()? {
             return Ok(Some(found));
         }
@@ -97,11 +124,6 @@ impl Search<'_> {
 
     fn whole_lines(&self) -> Outcome {
         let old: Vec<&str> = Lines::new(self.old).iter().collect();
-        // An old text with its last break and an empty new one: the lines go. Without it an empty line stays, as in an exact match.
-        let mut new: Vec<&str> = Lines::new(self.new).iter().collect();
-        if new.is_empty() && !self.old.ends_with('\n') {
-            new.push("");
-        }
         for fold in Fold::ALL {
             let mut starts = windows(self.lines, &old, fold, !self.replace_all);
             let window = |first: usize| Window { file: self.lines, first, old: &old };
@@ -117,7 +139,9 @@ impl Search<'_> {
             self.only(starts.len(), || starts.clone())?;
             let mut edits = Vec::new();
             for start in &starts {
-                edits.extend(window(*start).rewrite(&new).map_err(|unclear| MatchError::NotFound {
+                let (old, new) = self.lines_at(start + old.len());
+                let window = Window { file: self.lines, first: *start, old: &old };
+                edits.extend(window.rewrite(&new).map_err(|unclear| MatchError::NotFound {
                     nearest: Some(unclear_indentation(self.lines, *start, &old, unclear.line)),
                 })?);
             }
@@ -127,6 +151,47 @@ impl Search<'_> {
             return Ok(Some(Found { edits, replacements: starts.len(), warnings, line: *first }));
         }
         Ok(None)
+    }
+
+    /// Old and new lines where those of the old text end before line `end` of the file. A break at the end of one of the two alone means what it means in an
+    /// exact match.
+    fn lines_at(&self, end: usize) -> (Vec<&str>, Vec<&str>) {
+        let (mut old, mut new): (Vec<&str>, Vec<&str>) =
+            (Lines::new(self.old).iter().collect(), Lines::new(self.new).iter().collect());
+        let is_last = end >= self.lines.len();
+        match (self.old.ends_with('\n'), self.new.ends_with('\n')) {
+            // With its break the line goes, without it an empty one stays.
+            (false, false) if new.is_empty() => new.push(""),
+            (false, true) if !is_last || self.file.text.ends_with('\n') => new.push(""),
+            // A break that goes takes the empty line along that it would have ended.
+            (true, false) if !new.is_empty() && !is_last && self.lines.line(end).trim().is_empty() => old.push(""),
+            _ => {}
+        }
+        (old, new)
+    }
+
+    /// Whole lines without the blank ones before and behind them, which the new text has too.
+    fn without_blank_edges(&self) -> Outcome {
+        let lines = |text: &'_ str| -> Vec<String> { Lines::new(text).iter().map(str::to_owned).collect() };
+        let (old, new) = (lines(self.old), lines(self.new));
+        let blank = |line: &&String| line.trim().is_empty();
+        let lead = |lines: &[String]| lines.iter().take_while(blank).count();
+        let tail = |lines: &[String]| lines.iter().rev().take_while(blank).count();
+        let (before, after) = (lead(&old), tail(&old));
+        if before + after == 0 {
+            return Ok(None);
+        }
+        let start = before.min(lead(&new));
+        let end = (new.len() - after.min(tail(&new))).max(start);
+        let joined = |lines: &[String]| lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect::<String>();
+        let (old, new) = (joined(&old[before..old.len() - after]), joined(&new[start..end]));
+        let search = Search { old: &old, new: &new, ..*self };
+        Ok(search.whole_lines()?.map(|mut found| {
+            found
+                .warnings
+                .insert(0, "blank lines around the old text are not in the file and were left out".to_owned());
+            found
+        }))
     }
 
     /// An old text of one line, anywhere in a line.
@@ -163,10 +228,18 @@ impl Search<'_> {
         for escapes in [Escapes::Quotes, Escapes::All] {
             let Some(old) = unescaped(self.old, escapes) else { continue };
             let new = unescaped(self.new, escapes).map_or(Cow::Borrowed(self.new), Cow::Owned);
+            // Without a real line break nobody can tell which are meant, but hardly ever two characters outside of a string.
+            let is_one_line = !self.old.contains('\n') && !self.new.contains('\n');
+            if escapes == Escapes::Quotes && is_one_line && literal_line_break(&new).is_some() {
+                continue;
+            }
             let search = Search { old: &old, new: &new, ..*self };
             let found = match search.exact()? {
                 None if old.trim().is_empty() => None,
-                None => search.whole_lines()?,
+                None => match search.whole_lines()? {
+                    None => search.without_blank_edges()?,
+                    found => found,
+                },
                 found => found,
             };
             if let Some(mut found) = found {
