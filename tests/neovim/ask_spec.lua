@@ -284,6 +284,20 @@ function tests.an_ask_whose_menu_fails_is_no_consent_and_still_waits()
   end)
 end
 
+function tests.an_ask_comes_up_in_a_terminal_that_is_left_for_normal_mode()
+  with(nil, function(child)
+    child:command('terminal cat')
+    child:command('startinsert')
+    child:wait("return vim.api.nvim_get_mode().mode == 't'", 'the terminal')
+    child:prompt(COMMAND .. OUTCOME)
+    child:wait("return require('copydesk.ask').count() == 1", 'the ask')
+    equal(child:lua('return #_G.menus'), 0, 'no menu while it takes keys')
+    child:type('<C-\\><C-n>')
+    child:pick(1, 'Allow')
+    child:wait_chat('outcome selected yes nil.')
+  end)
+end
+
 function tests.an_ask_is_withdrawn_with_its_call()
   with(nil, function(child)
     child:prompt([[

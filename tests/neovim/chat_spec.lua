@@ -154,6 +154,21 @@ function tests.a_conversation_in_a_tab_has_one_tab()
   end)
 end
 
+function tests.names_that_are_taken_are_no_obstacle()
+  with(nil, function(child)
+    child:command('edit copydesk://chat')
+    child:lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'of a session file' })")
+    child:command('enew! | badd copydesk://prompt')
+    child:prompt("say('here') finish()")
+    child:wait_chat('here')
+    equal(child:chat(), '# You\n\n# Copydesk\n\nhere', 'the conversation')
+    child:command('Copydesk')
+    child:wait("return vim.api.nvim_get_mode().mode == 'i'", 'the prompt window')
+    equal(child:lua('return { vim.fn.bufname(), vim.bo.buftype }'), { 'copydesk://prompt', 'nofile' }, 'its buffer')
+    equal(child:request('nvim_eval', 'v:errmsg'), '', 'no error')
+  end)
+end
+
 function tests.the_conversation_keeps_its_size_when_other_windows_come_and_go()
   for _, case in ipairs({ { 'right', 'width', 40 }, { 'left', 'width', 40 }, { 'bottom', 'height', 10 } }) do
     local setup = { layout = { position = case[1], size = case[3], prompt_height = 0 } }

@@ -24,6 +24,7 @@ specs! {
     ask {
         a_dismissed_menu_is_no_consent_and_comes_back;
         a_rejection_can_say_what_to_do_instead;
+        an_ask_comes_up_in_a_terminal_that_is_left_for_normal_mode;
         an_ask_is_withdrawn_with_its_call;
         an_ask_takes_no_key_in_insert_mode;
         an_ask_waits_for_a_pending_operator_and_can_be_called_in_insert_mode;
@@ -77,6 +78,7 @@ specs! {
         commands_of_the_daemon_are_completed_at_the_beginning_of_a_prompt;
         deltas_of_one_tick_are_written_at_once;
         modes_and_models_are_chosen;
+        names_that_are_taken_are_no_obstacle;
         nothing_of_a_conversation_that_was_left_is_shown;
         nothing_runs_before_the_first_command;
         notices_are_shown;

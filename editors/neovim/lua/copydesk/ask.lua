@@ -345,7 +345,10 @@ end
 ---@return boolean
 local function is_idle()
   local mode = vim.api.nvim_get_mode()
-  return mode.mode == 'n' and not mode.blocking and vim.fn.state('mo') == '' and vim.fn.getcmdwintype() == ''
+  return (mode.mode == 'n' or mode.mode == 'nt')
+    and not mode.blocking
+    and vim.fn.state('mo') == ''
+    and vim.fn.getcmdwintype() == ''
 end
 
 --- Presents the first ask that was not postponed, once the user is in Normal mode with nothing begun.

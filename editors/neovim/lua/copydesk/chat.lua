@@ -4,6 +4,7 @@ local config = require('copydesk.config')
 local countdown = require('copydesk.countdown')
 local log = require('copydesk.log')
 local render = require('copydesk.render')
+local windows = require('copydesk.windows')
 
 local M = {}
 
@@ -48,12 +49,9 @@ local function buffer()
   if state.buffer and vim.api.nvim_buf_is_valid(state.buffer) then
     return state.buffer
   end
-  local buf = vim.api.nvim_create_buf(false, true)
+  local buf = windows.named(NAME)
   state.buffer = buf
-  vim.api.nvim_buf_set_name(buf, NAME)
-  vim.bo[buf].buftype = 'nofile'
   vim.bo[buf].bufhidden = 'hide'
-  vim.bo[buf].swapfile = false
   vim.bo[buf].undolevels = -1
   vim.bo[buf].modifiable = false
   vim.bo[buf].filetype = 'copydesk'
@@ -127,7 +125,7 @@ end
 local function flush()
   state.flush_planned = false
   local buf = buffer()
-  local windows = following(buf)
+  local followers = following(buf)
   vim.bo[buf].modifiable = true
   local written = pcall(write, buf)
   vim.bo[buf].modifiable = false
@@ -139,7 +137,7 @@ local function flush()
     return
   end
   local last = vim.api.nvim_buf_line_count(buf)
-  for _, window in ipairs(windows) do
+  for _, window in ipairs(followers) do
     if vim.api.nvim_win_is_valid(window) then
       vim.api.nvim_win_set_cursor(window, { last, 0 })
     end

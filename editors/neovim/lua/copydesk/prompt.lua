@@ -2,6 +2,7 @@
 
 local chat = require('copydesk.chat')
 local config = require('copydesk.config')
+local windows = require('copydesk.windows')
 
 local M = {}
 
@@ -176,12 +177,9 @@ local function buffer()
   if state.buffer and vim.api.nvim_buf_is_valid(state.buffer) then
     return state.buffer
   end
-  local buf = vim.api.nvim_create_buf(false, true)
+  local buf = windows.named(NAME)
   state.buffer = buf
-  vim.api.nvim_buf_set_name(buf, NAME)
-  vim.bo[buf].buftype = 'nofile'
   vim.bo[buf].bufhidden = 'hide'
-  vim.bo[buf].swapfile = false
   vim.bo[buf].filetype = 'copydesk-prompt'
   vim.treesitter.language.register('markdown', 'copydesk-prompt')
   pcall(vim.treesitter.start, buf, 'markdown')

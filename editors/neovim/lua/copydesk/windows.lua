@@ -74,6 +74,24 @@ function M.float(lines, filetype)
   return window
 end
 
+--- The buffer of exactly that name, which the user or a restored session may have made, or a new one.
+---@param name string
+---@return integer buffer
+function M.named(name)
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_get_name(buffer) == name then
+      vim.fn.bufload(buffer)
+      vim.bo[buffer].buftype = 'nofile'
+      vim.bo[buffer].buflisted = false
+      vim.bo[buffer].swapfile = false
+      return buffer
+    end
+  end
+  local buffer = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_name(buffer, name)
+  return buffer
+end
+
 --- Shows lines in a buffer of that name, in a window of its own: the one that has it already, or a new one.
 ---@param name string
 ---@param lines string[]
@@ -81,13 +99,9 @@ end
 ---@param mods? string Command modifiers, such as "vertical".
 ---@return integer buffer
 function M.scratch(name, lines, filetype, mods)
-  local buffer = vim.fn.bufnr('^' .. vim.fn.escape(name, '*?[]{}\\^$') .. '$')
-  if buffer == -1 then
-    buffer = vim.api.nvim_create_buf(false, true)
-    vim.api.nvim_buf_set_name(buffer, name)
-    vim.bo[buffer].bufhidden = 'wipe'
-    vim.bo[buffer].undolevels = -1
-  end
+  local buffer = M.named(name)
+  vim.bo[buffer].bufhidden = 'wipe'
+  vim.bo[buffer].undolevels = -1
   vim.bo[buffer].modifiable = true
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
   vim.bo[buffer].modifiable = false
