@@ -94,13 +94,14 @@ local function scene(id, session)
   end
 
   --- Puts questions, as fields of a form.
-  function api.form(call, message, properties)
+  function api.form(call, message, properties, meta)
     return api.start('elicitation/create', {
       sessionId = session,
       toolCallId = call,
       mode = 'form',
       message = message,
       requestedSchema = { type = 'object', properties = properties },
+      _meta = meta,
     })
   end
 

@@ -120,4 +120,41 @@ function tests.several_answers_are_switched_and_several_questions_follow_each_ot
   end)
 end
 
+local LINE = [[
+  local request = form('c1', 'The command asks: Password:', { line = { type = 'string', title = 'Password:' } }, %s)
+  local answer = await(request)
+  say(('answer %%s <%%s>.'):format(answer.action, answer.content and answer.content.line))
+  finish()
+]]
+
+function tests.c49_a_secret_is_typed_unseen()
+  with(function(child)
+    child:lua([[vim.fn.inputsecret = function(options)
+      _G.secret = options.prompt
+      return 'hunter2'
+    end]])
+    child:prompt(LINE:format('{ copydesk = { input = true, secret = true } }'))
+    child:wait_chat('answer accept <hunter2>.')
+    equal(child:lua('return _G.secret'), 'The command asks: Password: ', 'the question')
+    equal(child:lua('return #_G.inputs'), 0, 'no other input has seen it')
+  end)
+end
+
+function tests.c49_a_secret_that_is_not_given_is_declined()
+  with(function(child)
+    child:lua('vim.fn.inputsecret = function(options) return options.cancelreturn end')
+    child:prompt(LINE:format('{ copydesk = { input = true, secret = true } }'))
+    child:wait_chat('answer decline <nil>.')
+  end)
+end
+
+function tests.c49_an_empty_line_for_a_command_is_one()
+  with(function(child)
+    child:prompt(LINE:format('{ copydesk = { input = true, secret = false } }'))
+    child:wait('return #_G.inputs == 1', 'the input')
+    child:lua("_G.inputs[1].done('')")
+    child:wait_chat('answer accept <>.')
+  end)
+end
+
 return tests

@@ -16,4 +16,5 @@ pub mod search;
 pub mod shell;
 pub mod snapshots;
 pub mod supervisor;
+mod terminal;
 pub mod trust_file;

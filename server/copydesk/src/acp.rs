@@ -56,7 +56,7 @@ impl Face {
 
     fn sessions_of(&self, client: AcpClient) -> SessionMethods {
         let notices = if client.shows_notices { NoticeStyle::Update } else { NoticeStyle::Text };
-        let session_client = SessionClient::start(self.peer.clone(), notices, Box::new(move || client.takes_forms));
+        let session_client = SessionClient::start(self.peer.clone(), notices, Box::new(move || client.forms));
         let connection = Connection {
             client: session_client.clone(),
             editor: Arc::new(editor::AcpEditor::new(self.peer.clone(), &client)),

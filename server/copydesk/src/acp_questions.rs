@@ -1,14 +1,59 @@
-//! Questions to the user as a form of ACP, and what was filled in: pure functions. Which clients take forms is known elsewhere.
+//! Questions to the user as a form of ACP, and what was filled in: pure functions. Among them what a command waits for at its terminal.
 
 use std::collections::BTreeMap;
 
 use agent_client_protocol_schema::v1 as acp;
+use copydesk_engine::ids::CallId;
 use copydesk_engine::inquiry::{Choice, Inquiry, InquiryOutcome, Question};
+use copydesk_engine::ports::{TerminalPrompt, Typed, WantedLine};
 use serde_json::{Value, json};
 
-/// Whether the client shows forms. What is not understood counts as not offered.
-pub fn takes_forms(capabilities: &Value) -> bool {
-    capabilities.pointer("/elicitation/form").is_some_and(Value::is_object)
+/// Which forms a client shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Forms {
+    #[default]
+    None,
+    Plain,
+    /// It also takes secrets in them: does not show, store or log what is filled in. By ACP itself a form takes none.
+    WithSecrets,
+}
+
+impl Forms {
+    /// What is not understood counts as not offered.
+    pub fn of(capabilities: &Value) -> Self {
+        match capabilities.pointer("/elicitation/form").filter(|form| form.is_object()) {
+            None => Self::None,
+            Some(form) if form.pointer("/_meta/copydesk/secrets") == Some(&Value::Bool(true)) => Self::WithSecrets,
+            Some(_) => Self::Plain,
+        }
+    }
+}
+
+/// The one field of `line_request`.
+const LINE: &str = "line";
+
+/// The line that a command waits for, as a form of one field.
+pub fn line_request(session: &str, wanted: &WantedLine) -> acp::CreateElicitationRequest {
+    let TerminalPrompt { text, is_secret } = &wanted.prompt;
+    let message = match text.as_str() {
+        "" => "The command waits for a line of input.".to_owned(),
+        text => format!("The command asks: {text}"),
+    };
+    let field = acp::StringPropertySchema::new().title(if text.is_empty() { "Input" } else { text });
+    let form = acp::ElicitationSchema::new().property(LINE, field, false);
+    let meta = json!({ "ask": wanted.id, "input": true, "secret": is_secret });
+    form_request(session, &wanted.call, form, message, meta)
+}
+
+/// `None` where none was given. A field that is left empty is an empty line.
+pub fn typed_line(answer: Value) -> Option<Typed> {
+    let response: acp::CreateElicitationResponse = serde_json::from_value(answer).ok()?;
+    let acp::ElicitationAction::Accept(accepted) = response.action else { return None };
+    match accepted.content.unwrap_or_default().get(LINE) {
+        None => Some(Typed::new("")),
+        Some(acp::ElicitationContentValue::String(text)) => Some(Typed::new(text)),
+        Some(_) => None,
+    }
 }
 
 /// One field a question, and one for own words where the user may use them.
@@ -33,10 +78,20 @@ pub fn request(session: &str, inquiry: &Inquiry) -> acp::CreateElicitationReques
             texts.collect::<Vec<_>>().join("\n")
         }
     };
-    let scope = acp::ElicitationSessionScope::new(session.to_owned())
-        .tool_call_id(acp::ToolCallId::new(inquiry.call.to_string()));
+    form_request(session, &inquiry.call, form, message, json!({ "ask": inquiry.id }))
+}
+
+fn form_request(
+    session: &str,
+    call: &CallId,
+    form: acp::ElicitationSchema,
+    message: String,
+    meta: Value,
+) -> acp::CreateElicitationRequest {
+    let scope =
+        acp::ElicitationSessionScope::new(session.to_owned()).tool_call_id(acp::ToolCallId::new(call.to_string()));
     let mode = acp::ElicitationFormMode::new(acp::ElicitationScope::Session(scope), form);
-    let meta = acp::Meta::from_iter([("copydesk".to_owned(), json!({ "ask": inquiry.id }))]);
+    let meta = acp::Meta::from_iter([("copydesk".to_owned(), meta)]);
     acp::CreateElicitationRequest::new(acp::ElicitationMode::Form(mode), message).meta(meta)
 }
 

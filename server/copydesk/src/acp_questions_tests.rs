@@ -84,10 +84,65 @@ fn what_is_no_answer_is_none() {
 
 #[test]
 fn only_clients_that_say_so_take_forms() {
-    assert!(takes_forms(&json!({ "elicitation": { "form": {} } })));
+    assert_eq!(Forms::of(&json!({ "elicitation": { "form": {} } })), Forms::Plain);
     for other in
         [json!({}), json!({ "elicitation": {} }), json!({ "elicitation": { "form": null, "url": {} } }), Value::Null]
     {
-        assert!(!takes_forms(&other), "{other}");
+        assert_eq!(Forms::of(&other), Forms::None, "{other}");
     }
+}
+
+#[test]
+fn c49_secrets_go_to_clients_that_say_that_they_keep_them() {
+    let check = |meta: Value, expected| {
+        assert_eq!(Forms::of(&json!({ "elicitation": { "form": { "_meta": meta } } })), expected, "{meta}");
+    };
+    check(json!({ "copydesk": { "secrets": true } }), Forms::WithSecrets);
+    for other in [json!({ "copydesk": { "secrets": 1 } }), json!({ "copydesk": true }), json!({ "secrets": true })] {
+        check(other, Forms::Plain);
+    }
+}
+
+#[test]
+fn c49_what_a_command_waits_for_is_a_form_of_one_field() {
+    let wanted = |text: &str, is_secret| WantedLine {
+        id: AskId::new("per_1"),
+        call: CallId::new("call_1"),
+        prompt: TerminalPrompt { text: text.to_owned(), is_secret },
+    };
+    let expected = json!({
+        "sessionId": "ses_1",
+        "toolCallId": "call_1",
+        "mode": "form",
+        "message": "The command asks: Password:",
+        "requestedSchema": { "type": "object", "properties": { "line": { "type": "string", "title": "Password:" } } },
+        "_meta": { "copydesk": { "ask": "per_1", "input": true, "secret": true } },
+    });
+    assert_eq!(serde_json::to_value(line_request("ses_1", &wanted("Password:", true))).unwrap(), expected);
+    let unnamed = serde_json::to_value(line_request("ses_1", &wanted("", false))).unwrap();
+    assert_eq!(unnamed["message"], "The command waits for a line of input.");
+    assert_eq!(unnamed["_meta"]["copydesk"]["secret"], false);
+}
+
+#[test]
+fn c49_a_line_is_given_or_it_is_not() {
+    let check = |answer: Value, expected: Option<&str>| {
+        let typed = typed_line(answer.clone());
+        assert_eq!(typed.as_ref().map(Typed::reveal), expected, "{answer}");
+        assert!(!format!("{typed:?}").contains("hunter2"));
+    };
+    check(json!({ "action": "accept", "content": { "line": "hunter2" } }), Some("hunter2"));
+    check(json!({ "action": "accept", "content": { "line": " a b \nrm -rf x\r" } }), Some(" a b "));
+    check(json!({ "action": "accept", "content": { "line": "a\u{4}\u{3}b" } }), Some("ab"));
+    check(json!({ "action": "accept", "content": {} }), Some(""));
+    check(json!({ "action": "accept" }), Some(""));
+    let wrong = [
+        Value::Null,
+        json!({}),
+        json!({ "action": "decline" }),
+        json!({ "action": "cancel" }),
+        json!({ "action": "accept", "content": { "line": ["hunter2"] } }),
+        json!({ "action": "later", "content": { "line": "hunter2" } }),
+    ];
+    wrong.into_iter().for_each(|answer| check(answer, None));
 }

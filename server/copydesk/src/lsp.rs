@@ -66,7 +66,7 @@ impl Face {
         let overlay = Arc::new(Overlay::new());
         let client = SessionClient::start(peer, NoticeStyle::Own(Arc::new(editor::Messages(state.clone()))), {
             let state = state.clone();
-            Box::new(move || state.takes_forms())
+            Box::new(move || state.forms())
         });
         let editor: Arc<dyn Editor> =
             Arc::new(editor::LspEditor { state: state.clone(), client: client.clone(), overlay: overlay.clone() });

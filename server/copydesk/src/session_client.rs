@@ -9,7 +9,7 @@ use agent_client_protocol_schema::v1 as acp;
 use copydesk_engine::event::{SessionEvent, Severity, ToolCallState};
 use copydesk_engine::ids::SessionId;
 use copydesk_engine::inquiry::{self, Inquiry, InquiryOutcome};
-use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client};
+use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client, Typed, WantedLine};
 use copydesk_engine::session::SessionHandle;
 use copydesk_protocol::rpc::{CallError, Peer};
 use futures::FutureExt as _;
@@ -17,6 +17,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use crate::acp_questions::Forms;
 use crate::{acp_questions, acp_types};
 
 /// At most 30 updates a second a session (R21.1).
@@ -42,8 +43,8 @@ pub enum NoticeStyle {
     Text,
 }
 
-/// Whether the client shows forms (ACP's elicitation), known once it has introduced itself.
-pub type TakesForms = Box<dyn Fn() -> bool + Send + Sync>;
+/// Which forms (ACP's elicitation) the client shows, known once it has introduced itself.
+pub type TakesForms = Box<dyn Fn() -> Forms + Send + Sync>;
 
 pub struct SessionClient {
     peer: Peer,
@@ -141,9 +142,16 @@ impl Client for SessionClient {
         })
     }
 
+    fn type_line(&self, session: SessionId, wanted: WantedLine) -> BoxFuture<'_, Option<Typed>> {
+        Box::pin(async move { self.line(&session, &wanted).await })
+    }
+
     fn inquire(&self, session: SessionId, inquiry: Inquiry) -> BoxFuture<'_, InquiryOutcome> {
         Box::pin(async move {
-            let by_form = if (self.takes_forms)() { self.by_form(&session, &inquiry).await } else { None };
+            let by_form = match (self.takes_forms)() {
+                Forms::None => None,
+                Forms::Plain | Forms::WithSecrets => self.by_form(&session, &inquiry).await,
+            };
             match by_form {
                 Some(outcome) => outcome,
                 None => inquiry::by_choice(self, session, inquiry).await,
@@ -153,6 +161,22 @@ impl Client for SessionClient {
 }
 
 impl SessionClient {
+    /// What is answered is in no log: neither the request nor an error of the client's says anything of it.
+    async fn line(&self, session: &SessionId, wanted: &WantedLine) -> Option<Typed> {
+        let is_taken = match (self.takes_forms)() {
+            Forms::None => false,
+            Forms::Plain => !wanted.prompt.is_secret,
+            Forms::WithSecrets => true,
+        };
+        if !is_taken {
+            return None;
+        }
+        self.flush().await;
+        let params = serde_json::to_value(acp_questions::line_request(session.as_str(), wanted)).ok()?;
+        let answer = self.peer.request(acp::CLIENT_METHOD_NAMES.elicitation_create, params).await;
+        answer.ok().and_then(acp_questions::typed_line)
+    }
+
     /// `None`: the client does not take this form after all.
     async fn by_form(&self, session: &SessionId, inquiry: &Inquiry) -> Option<InquiryOutcome> {
         self.flush().await;

@@ -73,7 +73,7 @@ async fn connect_with(
         let _ = made.send(peer);
         Arc::new(Quiet)
     }));
-    let client = SessionClient::start(peer.await.unwrap(), notices, Box::new(|| false));
+    let client = SessionClient::start(peer.await.unwrap(), notices, Box::new(|| Forms::None));
     let world = World::new(FakeModel::new().0);
     let engine = world.engine(Registry::builtin());
     let session = world.session(&engine, config()).await.unwrap();

@@ -9,6 +9,7 @@ mod paint;
 mod questions;
 mod screen;
 mod transcript;
+mod unseen;
 
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::PathBuf;

@@ -20,7 +20,7 @@ mod version_control;
 use std::sync::Arc;
 
 pub use changes::{By, Change, ChangeId, Changes, FileContent, LARGEST_BINARY, NewChange, NewContent};
-pub use client::{Ask, AskOption, AskOutcome, AskedPart, Client, OptionKind, Preview};
+pub use client::{Ask, AskOption, AskOutcome, AskedPart, Client, OptionKind, Preview, WantedLine};
 pub use diagnostics::{
     Diagnostic, DiagnosticSeverity, Diagnostics, DiagnosticsReport, DiagnosticsScope, DiagnosticsTarget,
     LanguageServer, LanguageServers,
@@ -47,8 +47,8 @@ pub use search::{
     FileGlob, Found, LineHit, LinePattern, MayOpen, Search, SearchError, SearchLimits, SearchStop, SearchTree, Skipped,
 };
 pub use shell::{
-    CapturedOutput, CommandEnd, Confinement, OutputSink, SandboxPolicy, SandboxSupport, Shell, ShellCommand,
-    ShellError, ShellOutcome,
+    CapturedOutput, CommandEnd, Confinement, Keyboard, OutputSink, SandboxPolicy, SandboxSupport, Shell, ShellCommand,
+    ShellError, ShellOutcome, TerminalPrompt, Typed,
 };
 pub use snapshots::{
     ChangedFile, FileState, Snapshot, SnapshotError, SnapshotFailure, SnapshotReport, SnapshotRequest, Snapshots,

@@ -197,7 +197,7 @@ pub const METHODS: &[Method] = &[
         },
         gate: Gate::Acp,
         stability: Stability::Stable,
-        doc: "Puts the model's questions to the user as one form, where `acp.elicitation.form` says that the client takes forms.",
+        doc: "Puts the model's questions to the user as one form, and what a command waits for at its terminal, where `acp.elicitation.form` says that the client takes forms.",
     },
 ];
 

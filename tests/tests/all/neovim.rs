@@ -140,6 +140,9 @@ specs! {
         a_dismissed_menu_is_no_answer_and_comes_back;
         a_question_can_be_dismissed;
         a_question_is_a_menu_with_room_for_own_words;
+        c49_a_secret_is_typed_unseen;
+        c49_a_secret_that_is_not_given_is_declined;
+        c49_an_empty_line_for_a_command_is_one;
         r16_3_questions_and_asks_are_answered_in_any_order;
         r2_3_a_cancel_answers_the_questions_that_wait;
         several_answers_are_switched_and_several_questions_follow_each_other;
@@ -181,7 +184,7 @@ async fn neovim(arguments: &[&str]) -> Result<String, String> {
     let home = tempfile::tempdir().unwrap();
     let script = repository().join("tests/neovim/run.lua");
     let mut command = headless(home.path());
-    if matches!(arguments.first(), Some(&"daemon" | &"plain" | &"review")) {
+    if matches!(arguments.first(), Some(&"daemon" | &"plain")) {
         command.env("COPYDESK_BIN", copydesk_tests::daemon::program());
         command.env("SCRIPTED_MODEL", env!("CARGO_BIN_EXE_scripted-model"));
     }

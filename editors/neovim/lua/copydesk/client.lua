@@ -316,7 +316,7 @@ function start()
           acp = {
             fs = { readTextFile = false, writeTextFile = false },
             session = { notices = vim.empty_dict() },
-            elicitation = { form = vim.empty_dict() },
+            elicitation = { form = { _meta = { copydesk = { secrets = true } } } },
             terminal = false,
           },
           diagnostics = true,

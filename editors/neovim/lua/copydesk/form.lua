@@ -24,6 +24,8 @@ local DONE = 'That is all'
 ---@field fields copydesk.Field[]
 ---@field at integer The field that is asked next.
 ---@field content table<string, string|string[]> What was filled in.
+---@field input boolean It is a line for a command: an empty one counts too.
+---@field secret boolean What is typed is not shown.
 
 ---@param property table
 ---@return copydesk.Choice[]
@@ -69,7 +71,13 @@ function M.new(params)
       field.title = properties[field.name].title or field.title
     end
   end
-  return { fields = fields, at = 1, content = {} }
+  return {
+    fields = fields,
+    at = 1,
+    content = {},
+    input = vim.tbl_get(params, '_meta', 'copydesk', 'input') == true,
+    secret = vim.tbl_get(params, '_meta', 'copydesk', 'secret') == true,
+  }
 end
 
 ---@param choice copydesk.Choice
@@ -94,6 +102,20 @@ function M.ask(form, is_open, done)
     M.ask(form, is_open, done)
   end
 
+  -- No plugin's input sees what is not to be shown.
+  if form.secret then
+    local typed, text = pcall(vim.fn.inputsecret, { prompt = field.title .. ' ', cancelreturn = vim.NIL })
+    if not is_open() then
+      return
+    elseif not typed or text == vim.NIL then
+      done({ action = 'decline' })
+    else
+      form.content[field.name] = text
+      go_on()
+    end
+    return
+  end
+
   ---@param name string
   local function write(name)
     vim.ui.input({ prompt = (field.title:gsub('%s*[\r\n]+%s*', ' ')) .. ' ' }, function(text)
@@ -101,9 +123,12 @@ function M.ask(form, is_open, done)
         return
       elseif not text then
         done(nil)
-      elseif vim.trim(text) == '' then
+      elseif vim.trim(text) == '' and not form.input then
         M.ask(form, is_open, done)
       else
+        if form.input and vim.fn.histget('@', -1) == text then
+          vim.fn.histdel('@', -1)
+        end
         form.content[name] = text
         go_on()
       end

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use copydesk_engine::ports::{
-    BoxFuture, CapturedOutput, CommandEnd, Confinement, OutputSink, SandboxSupport, Shell, ShellCommand, ShellError,
-    ShellOutcome,
+    BoxFuture, CapturedOutput, CommandEnd, Confinement, Keyboard, OutputSink, SandboxSupport, Shell, ShellCommand,
+    ShellError, ShellOutcome,
 };
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
@@ -25,6 +25,7 @@ use super::environment::Variables;
 use super::process_tree::{MARKER, ProcessTree};
 use super::sandbox::{self, Jail};
 use super::supervisor::{Exit, Launch, Supervised};
+use super::terminal::{self, HungUp, Terminal};
 
 /// How long output is awaited once the direct child has ended, whoever holds the pipe (R7.1).
 const DRAIN: Duration = Duration::from_millis(500);
@@ -78,10 +79,11 @@ impl OsShell {
         std::mem::take(&mut *self.survivors.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn run(
+    async fn run_to_end(
         &self,
         command: ShellCommand,
         output: OutputSink,
+        keyboard: Option<Arc<dyn Keyboard>>,
         cancel: CancellationToken,
     ) -> Result<ShellOutcome, ShellError> {
         if cancel.is_cancelled() {
@@ -94,7 +96,7 @@ impl OsShell {
             () = cancel.cancelled() => Err(CommandEnd::Cancelled),
             // A file system that does not answer.
             () = until(deadline) => Err(CommandEnd::TimedOut),
-            running = self.start(&command) => Ok(running?),
+            running = self.start(&command, keyboard.is_some()) => Ok(running?),
         };
         let mut running = match started {
             Ok(running) => running,
@@ -102,13 +104,15 @@ impl OsShell {
                 return Ok(ShellOutcome { end, output: CapturedOutput::default(), survivors: 0, left_out: Vec::new() });
             }
         };
-        let mut reader = Reader { pipe: Some(running.pipe), capture: Capture::new(command.overflow), output };
+        let terminal = running.source.terminal();
+        let mut reader = Reader { source: Some(running.source), capture: Capture::new(command.overflow), output };
 
         let ended = reader.read_during(async {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err(CommandEnd::Cancelled),
                 () = until(deadline) => Err(CommandEnd::TimedOut),
+                HungUp = answered(terminal.as_deref(), keyboard.as_deref()) => Err(CommandEnd::Signalled(libc::SIGHUP)),
                 // Who kills the supervisor ends the command.
                 exit = running.supervised.wait() => exit.ok_or(CommandEnd::Signalled(libc::SIGKILL)),
             }
@@ -140,7 +144,7 @@ impl OsShell {
         Ok(ShellOutcome { end, output: reader.capture.finish().await, survivors, left_out: running.left_out })
     }
 
-    async fn start(&self, command: &ShellCommand) -> Result<Running, ShellError> {
+    async fn start(&self, command: &ShellCommand, at_terminal: bool) -> Result<Running, ShellError> {
         let spawn_error = |error: std::io::Error| ShellError::Spawn(error.to_string());
         if !tokio::fs::metadata(command.folder.as_path()).await.is_ok_and(|found| found.is_dir()) {
             return Err(ShellError::NoFolder(command.folder.clone()));
@@ -148,9 +152,11 @@ impl OsShell {
         let bash = self.variables.find_program("bash").ok_or(ShellError::NoBash)?;
         let jail = jail(&command.confinement).await?;
         let marker: String = std::iter::repeat_with(fastrand::alphanumeric).take(16).collect();
-        // One pipe for both, so that they come in the order in which they were written.
-        let (reader, writer) = std::io::pipe().map_err(spawn_error)?;
-        let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(spawn_error)?;
+        let Streams { source, writer, line } = Streams::open(at_terminal).map_err(spawn_error)?;
+        let output = || match &writer {
+            Some(writer) => writer.try_clone().map(Stdio::from),
+            None => Ok(Stdio::null()),
+        };
 
         let launcher = jail.iter().flat_map(Jail::launcher).map(OsString::from);
         let mut words = launcher.chain([bash.into_os_string()]);
@@ -165,13 +171,20 @@ impl OsShell {
             .env(MARKER, &marker)
             .env("PWD", command.folder.as_path())
             .stdin(Stdio::null())
-            .stdout(writer.try_clone().map_err(spawn_error)?)
-            .stderr(writer);
+            .stdout(output().map_err(spawn_error)?)
+            .stderr(output().map_err(spawn_error)?);
+        drop(writer);
+        if at_terminal {
+            process.env("GIT_TERMINAL_PROMPT", "1");
+        }
         let left_out = jail.iter().flat_map(Jail::left_out).cloned().collect();
-        let enter = move || jail.as_ref().map_or(Ok(()), Jail::enter);
+        let enter = move || {
+            line.as_ref().map_or(Ok(()), terminal::Line::enter)?;
+            jail.as_ref().map_or(Ok(()), Jail::enter)
+        };
         let (supervised, tree) = self.supervisor.spawn(process, marker, enter).map_err(spawn_error)?;
         let survivors = Arc::clone(&self.survivors);
-        Ok(Running { supervised, left_out, pipe, guard: Guard { tree: Some(tree), survivors } })
+        Ok(Running { supervised, left_out, source, guard: Guard { tree: Some(tree), survivors } })
     }
 }
 
@@ -182,7 +195,17 @@ impl Shell for OsShell {
         output: OutputSink,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>> {
-        Box::pin(self.run(command, output, cancel))
+        Box::pin(self.run_to_end(command, output, None, cancel))
+    }
+
+    fn run_at_terminal(
+        &self,
+        command: ShellCommand,
+        output: OutputSink,
+        keyboard: Arc<dyn Keyboard>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>> {
+        Box::pin(self.run_to_end(command, output, Some(keyboard), cancel))
     }
 
     fn sandbox(&self) -> SandboxSupport {
@@ -199,8 +222,51 @@ impl Drop for OsShell {
 struct Running {
     supervised: Supervised,
     left_out: Vec<String>,
-    pipe: pipe::Receiver,
+    source: Source,
     guard: Guard,
+}
+
+/// Where the output comes from.
+enum Source {
+    Pipe(pipe::Receiver),
+    Terminal(Arc<Terminal>),
+}
+
+impl Source {
+    /// Appends to the bytes; 0 at the end. Nothing is lost where it is given up.
+    async fn read(&mut self, bytes: &mut Vec<u8>) -> std::io::Result<usize> {
+        match self {
+            Self::Pipe(pipe) => pipe.read_buf(bytes).await,
+            Self::Terminal(terminal) => terminal.read(bytes).await,
+        }
+    }
+
+    fn terminal(&self) -> Option<Arc<Terminal>> {
+        match self {
+            Self::Pipe(_) => None,
+            Self::Terminal(terminal) => Some(Arc::clone(terminal)),
+        }
+    }
+}
+
+/// Both ends, of which the command gets one: a pipe as output and error, or a terminal as everything.
+struct Streams {
+    source: Source,
+    writer: Option<std::io::PipeWriter>,
+    line: Option<terminal::Line>,
+}
+
+impl Streams {
+    fn open(at_terminal: bool) -> std::io::Result<Self> {
+        if at_terminal {
+            let (terminal, line) = terminal::open()?;
+            return Ok(Self { source: Source::Terminal(terminal), writer: None, line: Some(line) });
+        }
+        // One pipe for both, so that they come in the order in which they were written.
+        let (reader, writer) = std::io::pipe()?;
+        let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
+        Ok(Self { source: Source::Pipe(pipe), writer: Some(writer), line: None })
+    }
 }
 
 /// Kills the tree when the run is dropped before its end.
@@ -251,7 +317,7 @@ impl Drop for Guard {
 
 struct Reader {
     /// `None` after the end.
-    pipe: Option<pipe::Receiver>,
+    source: Option<Source>,
     capture: Capture,
     output: OutputSink,
 }
@@ -269,22 +335,30 @@ impl Reader {
     /// Reads to the end of the output (`None`), or until `stop` is done.
     async fn read_to_end<T>(&mut self, stop: impl Future<Output = T>) -> Option<T> {
         let mut stop = pin!(stop);
-        while let Some(pipe) = &mut self.pipe {
+        while let Some(source) = &mut self.source {
             let mut bytes = Vec::with_capacity(64 * 1024);
             let read = tokio::select! {
                 biased;
                 result = &mut stop => return Some(result),
-                read = pipe.read_buf(&mut bytes) => read,
+                read = source.read(&mut bytes) => read,
             };
             // Outside of the `select`, which would drop what was read.
             match read {
                 Ok(1..) => {
                     self.output.take(&self.capture.push(&bytes).await);
                 }
-                Ok(0) | Err(_) => self.pipe = None,
+                Ok(0) | Err(_) => self.source = None,
             }
         }
         None
+    }
+}
+
+/// Answers what is asked at the terminal, as long as somebody does.
+async fn answered(terminal: Option<&Terminal>, keyboard: Option<&dyn Keyboard>) -> HungUp {
+    match (terminal, keyboard) {
+        (Some(terminal), Some(keyboard)) => terminal.answer_prompts(keyboard).await,
+        _ => std::future::pending().await,
     }
 }
 
@@ -315,3 +389,7 @@ async fn jail(confinement: &Confinement) -> Result<Option<Jail>, ShellError> {
 #[cfg(test)]
 #[path = "shell_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "shell_terminal_tests.rs"]
+mod terminal_tests;

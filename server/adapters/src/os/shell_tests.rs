@@ -15,16 +15,16 @@ use tokio::time::timeout;
 use crate::os::supervisor::tests::launch;
 
 /// Longer than anything here takes, shorter than what must not be waited for.
-const LONG: Duration = Duration::from_secs(30);
+pub(super) const LONG: Duration = Duration::from_secs(30);
 
-struct Fixture {
-    shell: OsShell,
+pub(super) struct Fixture {
+    pub(super) shell: OsShell,
     temp: tempfile::TempDir,
 }
 
 impl Fixture {
     /// With the variables of the tests, a home of its own, and these.
-    fn new(variables: &[(&str, &str)]) -> Self {
+    pub(super) fn new(variables: &[(&str, &str)]) -> Self {
         let temp = tempfile::tempdir().unwrap();
         let mut all: Vec<_> = Variables::of_process().iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
         all.push(("HOME".into(), temp.path().into()));
@@ -32,11 +32,11 @@ impl Fixture {
         Self { shell: OsShell::new(all.into_iter().collect(), launch()), temp }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.temp.path().join(name)
     }
 
-    fn command(&self, text: &str) -> ShellCommand {
+    pub(super) fn command(&self, text: &str) -> ShellCommand {
         ShellCommand {
             command: text.to_owned(),
             folder: AbsPath::new(self.temp.path()).unwrap(),

@@ -6,7 +6,7 @@ use copydesk_engine::session::SessionHandle;
 use copydesk_workspace::path::AbsPath;
 use serde_json::Value;
 
-use crate::acp_questions;
+use crate::acp_questions::Forms;
 use crate::session_methods::Host;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,8 +16,8 @@ pub(super) struct AcpClient {
     /// Answers `fs/write_text_file`.
     pub(super) writes_files: bool,
     pub(super) shows_notices: bool,
-    /// Answers `elicitation/create` with forms.
-    pub(super) takes_forms: bool,
+    /// With which it answers `elicitation/create`.
+    pub(super) forms: Forms,
 }
 
 impl AcpClient {
@@ -26,13 +26,13 @@ impl AcpClient {
         let Some(capabilities) = capabilities.filter(|capabilities| !capabilities.is_null()) else {
             return Self::default();
         };
-        let takes_forms = acp_questions::takes_forms(capabilities);
+        let forms = Forms::of(capabilities);
         match serde_json::from_value::<acp::ClientCapabilities>(capabilities.clone()) {
             Ok(capabilities) => Self {
                 reads_files: capabilities.fs.read_text_file,
                 writes_files: capabilities.fs.write_text_file,
                 shows_notices: capabilities.session.is_some_and(|session| session.notices.is_some()),
-                takes_forms,
+                forms,
             },
             Err(error) => {
                 tracing::warn!(%error, "clientCapabilities were not understood");

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::acp_questions;
+use crate::acp_questions::Forms;
 use copydesk_engine::session::SessionHandle;
 use copydesk_protocol::additions::{ClientOptIn, PROTOCOL, TrustChangedParams, WorkspaceTrust};
 use copydesk_protocol::rpc::Peer;
@@ -113,8 +113,8 @@ impl ClientState {
     }
 
     /// ACP's forms, for questions to the user.
-    pub(super) fn takes_forms(&self) -> bool {
-        self.opt_in().and_then(|opt_in| opt_in.acp.as_ref()).is_some_and(acp_questions::takes_forms)
+    pub(super) fn forms(&self) -> Forms {
+        self.opt_in().and_then(|opt_in| opt_in.acp.as_ref()).map(Forms::of).unwrap_or_default()
     }
 
     pub(super) fn shut_down(&self) {

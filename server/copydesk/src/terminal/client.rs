@@ -7,7 +7,7 @@ use copydesk_engine::event::SessionEvent;
 use copydesk_engine::ids::SessionId;
 use copydesk_engine::inquiry::{Inquiry, InquiryOutcome, Question};
 use copydesk_engine::message::TurnEnd;
-use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client};
+use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client, Typed, WantedLine};
 use copydesk_engine::session::SessionHandle;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -16,9 +16,10 @@ use tokio_util::task::AbortOnDropHandle;
 use super::ask::{Answer, answer, choices, question};
 use super::countdown::count_down;
 use super::paint::Paint;
-use super::questions::{self, shown};
+use super::questions::{self, line_wanted, shown};
 use super::screen::{Passing, Screen};
 use super::transcript::{Piece, Transcript, stopped};
+use super::unseen::Unseen;
 use crate::acp_types;
 
 /// Lines that were typed and not read yet. More are dropped: what is typed where nothing is asked is no answer.
@@ -244,6 +245,22 @@ impl Client for TerminalClient {
                 Some(outcome) => outcome,
                 None => AskOutcome::Undeliverable { reason: "the terminal is closed".to_owned() },
             }
+        })
+    }
+
+    fn type_line(&self, _: SessionId, wanted: WantedLine) -> BoxFuture<'_, Option<Typed>> {
+        Box::pin(async move {
+            let mut typed = self.typed.get()?.lock().await;
+            // Before the prompt is drawn, so that nothing of the answer is shown.
+            let _unseen = if wanted.prompt.is_secret { Some(Unseen::at(std::io::stdin())?) } else { None };
+            while typed.try_recv().is_ok() {}
+            self.screen.tell_apart(&line_wanted(&wanted.prompt, self.errors)).await;
+            let line = typed.recv().await?;
+            if wanted.prompt.is_secret {
+                // The user's own was not shown.
+                self.screen.tell("\n").await;
+            }
+            Some(Typed::new(&line))
         })
     }
 

@@ -2,6 +2,7 @@
 
 use copydesk_engine::escape::escaped_line;
 use copydesk_engine::inquiry::Question;
+use copydesk_engine::ports::TerminalPrompt;
 
 use super::paint::Paint;
 
@@ -37,6 +38,13 @@ pub(super) fn shown(question: &Question, paint: Paint) -> String {
     };
     text.push_str(&format!("{how} > "));
     text
+}
+
+/// What a command waits for at its own terminal.
+pub(super) fn line_wanted(prompt: &TerminalPrompt, paint: Paint) -> String {
+    let text = if prompt.text.is_empty() { "it waits for a line" } else { &prompt.text };
+    let unseen = if prompt.is_secret { ", which is not shown" } else { "" };
+    format!("{} The command asks: {}\nYour input{unseen} > ", paint.bold("?"), paint.bold(&escaped_line(text)))
 }
 
 pub(super) fn answer(line: &str, question: &Question) -> Answer {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::BoxFuture;
+use super::{BoxFuture, TerminalPrompt, Typed};
 use crate::event::SessionEvent;
 use crate::ids::{AskId, CallId, SessionId};
 use crate::inquiry::{self, Inquiry, InquiryOutcome};
@@ -26,6 +26,20 @@ pub trait Client: Send + Sync {
     fn inquire(&self, session: SessionId, inquiry: Inquiry) -> BoxFuture<'_, InquiryOutcome> {
         Box::pin(inquiry::by_choice(self, session, inquiry))
     }
+
+    /// Asks the user for what a running program waits for; `None` where he gives nothing, or the client has no way to take it that keeps it to itself.
+    /// Dropping the future withdraws the question.
+    fn type_line(&self, _session: SessionId, _wanted: WantedLine) -> BoxFuture<'_, Option<Typed>> {
+        Box::pin(async { None })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedLine {
+    pub id: AskId,
+    /// The call whose command waits.
+    pub call: CallId,
+    pub prompt: TerminalPrompt,
 }
 
 #[derive(Debug, Clone, PartialEq)]

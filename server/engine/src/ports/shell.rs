@@ -1,5 +1,6 @@
 //! Commands that the model runs.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,16 @@ pub trait Shell: Send + Sync {
         &self,
         command: ShellCommand,
         output: OutputSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>>;
+
+    /// The same with a terminal of the command's own, on which `keyboard` answers what a program waits for. Its output is that of the terminal, without
+    /// what was typed. What waits on after a refusal is ended by a hang-up.
+    fn run_at_terminal(
+        &self,
+        command: ShellCommand,
+        output: OutputSink,
+        keyboard: Arc<dyn Keyboard>,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>>;
 
@@ -40,6 +51,42 @@ impl OutputSink {
         if !piece.is_empty() {
             (self.0)(piece);
         }
+    }
+}
+
+/// The user at the terminal of a command.
+pub trait Keyboard: Send + Sync {
+    /// One line; `None` where nobody types one: the program is told that its input has ended. Dropping the future withdraws the prompt.
+    fn line(&self, prompt: TerminalPrompt) -> BoxFuture<'_, Option<Typed>>;
+}
+
+/// What a program has written before it waits, and whether it shows what is typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TerminalPrompt {
+    /// Its last line without control characters; may be empty.
+    pub text: String,
+    /// A password, or the like.
+    pub is_secret: bool,
+}
+
+/// What the user has typed for a program, without the end of the line: for the program alone. It is neither stored nor logged, and no model sees it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Typed(String);
+
+impl Typed {
+    /// The first line of it, without control characters: no text becomes two lines, or a signal.
+    pub fn new(text: &str) -> Self {
+        Self(text.split(['\n', '\r']).next().unwrap_or_default().chars().filter(|char| !char.is_control()).collect())
+    }
+
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Typed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Typed(\u{2026})")
     }
 }
 

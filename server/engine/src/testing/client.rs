@@ -1,5 +1,6 @@
 //! A client that records what it is told, and hands its asks to the test.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +10,7 @@ use super::{Boundaries, LIMIT, lock};
 use crate::event::SessionEvent;
 use crate::ids::SessionId;
 use crate::inquiry::{self, Inquiry, InquiryOutcome};
-use crate::ports::{Ask, AskOutcome, BoxFuture, Client, OptionKind};
+use crate::ports::{Ask, AskOutcome, BoxFuture, Client, OptionKind, Typed, WantedLine};
 
 pub type Recorded = (SessionId, SessionEvent);
 
@@ -26,6 +27,9 @@ pub struct FakeClient {
     inquiries: mpsc::UnboundedSender<PendingInquiry>,
     open_inquiries: tokio::sync::Mutex<mpsc::UnboundedReceiver<PendingInquiry>>,
     knows_choices_alone: AtomicBool,
+    /// What is typed for commands, in turn; then nothing is.
+    lines: Mutex<VecDeque<String>>,
+    wanted_lines: Mutex<Vec<WantedLine>>,
 }
 
 /// Questions that wait for the test. Dropping them leaves them without an answer for ever.
@@ -62,6 +66,8 @@ impl FakeClient {
             inquiries,
             open_inquiries: tokio::sync::Mutex::new(open_inquiries),
             knows_choices_alone: AtomicBool::new(false),
+            lines: Mutex::default(),
+            wanted_lines: Mutex::default(),
         })
     }
 
@@ -73,6 +79,16 @@ impl FakeClient {
     /// From now on questions come as asks.
     pub fn know_choices_alone(&self) {
         self.knows_choices_alone.store(true, Ordering::Relaxed);
+    }
+
+    /// The answer to the next command that waits at its terminal, after those of before.
+    pub fn type_next(&self, line: &str) {
+        lock(&self.lines).push_back(line.to_owned());
+    }
+
+    /// What commands have waited for.
+    pub fn wanted_lines(&self) -> Vec<WantedLine> {
+        lock(&self.wanted_lines).clone()
     }
 
     pub async fn next_inquiry(&self) -> PendingInquiry {
@@ -137,6 +153,12 @@ impl FakeClient {
 }
 
 impl Client for FakeClient {
+    fn type_line(&self, _session: SessionId, wanted: WantedLine) -> BoxFuture<'_, Option<Typed>> {
+        lock(&self.wanted_lines).push(wanted);
+        let line = lock(&self.lines).pop_front();
+        Box::pin(async move { line.map(|line| Typed::new(&line)) })
+    }
+
     fn update(&self, session: SessionId, event: SessionEvent) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             lock(&self.events).push((session, event));

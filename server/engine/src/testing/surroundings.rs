@@ -14,7 +14,7 @@ use super::{Boundaries, lock};
 use crate::ids::Millis;
 use crate::ports::{
     ApplyRequest, BoxFuture, CapturedOutput, Clock, CommandEnd, Diagnostics, DiagnosticsReport, DiagnosticsTarget,
-    Editor, EditorError, Environment, FileChange, Files, Folders, FreeEdits, Ids, OutputSink, ReloadReport,
+    Editor, EditorError, Environment, FileChange, Files, Folders, FreeEdits, Ids, Keyboard, OutputSink, ReloadReport,
     SandboxSupport, Secrets, Shell, ShellCommand, ShellError, ShellOutcome, Unsaved, WorkspaceTrust,
 };
 
@@ -155,6 +155,16 @@ impl Shell for FakeShell {
             let output = CapturedOutput { head: format!("{text}\n"), ..CapturedOutput::default() };
             Ok(ShellOutcome { end, output, survivors: 0, left_out: Vec::new() })
         })
+    }
+
+    fn run_at_terminal(
+        &self,
+        command: ShellCommand,
+        output: OutputSink,
+        _keyboard: Arc<dyn Keyboard>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>> {
+        self.run(command, output, cancel)
     }
 
     fn sandbox(&self) -> SandboxSupport {

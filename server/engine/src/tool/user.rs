@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ToolError;
 use crate::ids::{AskId, CallId, SessionId};
 use crate::inquiry::{Inquiry, InquiryOutcome, Question};
-use crate::ports::{Client, Ids};
+use crate::ports::{BoxFuture, Client, Ids, Keyboard, TerminalPrompt, Typed, WantedLine};
 
 /// Of one call.
 #[derive(Clone)]
@@ -36,5 +36,12 @@ impl User {
                 "The question could not be put to the user ({reason}). If the work cannot go on without an answer, write the question and its options as your reply and end the turn: the next prompt answers it. Else take the most sensible way and say which."
             ))),
         }
+    }
+}
+
+impl Keyboard for User {
+    fn line(&self, prompt: TerminalPrompt) -> BoxFuture<'_, Option<Typed>> {
+        let wanted = WantedLine { id: AskId::next(&*self.ids), call: self.call.clone(), prompt };
+        self.client.type_line(self.session.clone(), wanted)
     }
 }

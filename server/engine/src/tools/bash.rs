@@ -1,6 +1,8 @@
 //! `bash`: a command in a shell. Judging commands is permission's, running them the shell port's.
 
 use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use copydesk_workspace::document::Document;
@@ -15,8 +17,13 @@ use crate::escape::{escaped, escaped_line};
 use crate::jobs::NewJob;
 use crate::output::{self, Limits};
 use crate::overlay;
-use crate::ports::{CapturedOutput, CommandEnd, Confinement, Preview, ShellCommand, ShellOutcome, Unsaved};
-use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
+use crate::ports::{
+    BoxFuture, CapturedOutput, CommandEnd, Confinement, Keyboard, Preview, ShellCommand, ShellOutcome, TerminalPrompt,
+    Typed, Unsaved,
+};
+use crate::tool::{
+    Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput, User,
+};
 
 /// Milliseconds.
 const DEFAULT_TIMEOUT: u64 = 120_000;
@@ -31,6 +38,8 @@ pub(super) struct Input {
     timeout: Option<NonZeroU64>,
     /// Let it run on beside the conversation: for servers, watchers and what takes long. The call returns the id of a job at once.
     background: Option<bool>,
+    /// Give it a terminal, on which the user answers what it asks: for passwords and questions that no option answers. Not for editors, pagers or what draws.
+    interactive: Option<bool>,
     /// The folder to run it in, absolute or relative to the session's folder, which is the default.
     workdir: Option<String>,
     /// What it does, in a few words, for the user.
@@ -47,6 +56,8 @@ pub(super) struct Command {
     timeout: Option<Duration>,
     /// Whether it runs on beside the conversation.
     is_job: bool,
+    /// Whether the user answers what it asks on a terminal.
+    is_interactive: bool,
     /// Buffers that only the agent has changed, shown to the user before.
     save: Vec<String>,
     /// Why it runs outside of the sandbox.
@@ -110,6 +121,12 @@ impl Tool for Bash {
         notes.extend(
             is_job.then(|| "it runs in the background, until it ends, is killed, or the session ends".to_owned()),
         );
+        let is_interactive = input.interactive.unwrap_or_default();
+        if is_interactive && is_job {
+            let text = "A command in the background has no terminal: leave out `background` or `interactive`. Nothing was run.";
+            return Err(ToolError::Tell(text.to_owned()));
+        }
+        notes.extend(is_interactive.then(|| "it has a terminal: what it asks there is put to you".to_owned()));
         let shown = escaped(&input.command);
         let lines = input.command.trim_end_matches('\n').lines().count();
         let preview =
@@ -126,6 +143,7 @@ impl Tool for Bash {
                 folder,
                 timeout: timeout.map(Duration::from_millis),
                 is_job,
+                is_interactive,
                 save,
                 unconfined: unconfined.map(str::to_owned),
             },
@@ -144,7 +162,7 @@ impl Tool for Bash {
         if ctx.cancel.is_cancelled() {
             return Err(ToolError::Cancelled.into());
         }
-        let Command { text, folder, timeout, is_job, unconfined, .. } = command;
+        let Command { text, folder, timeout, is_job, is_interactive, unconfined, .. } = command;
         let title = first_line(&text);
         let confinement = if unconfined.is_some() { Confinement::None } else { ctx.confinement.clone() };
         let boundary = boundary(&confinement);
@@ -164,8 +182,13 @@ impl Tool for Bash {
                 ctx,
             );
         }
-        let ran = ctx.shell.run(run, ctx.progress.sink(), ctx.cancel.clone()).await;
+        let at_terminal = is_interactive.then(|| Arc::new(AtTerminal::of(ctx.user.clone())));
+        let ran = match &at_terminal {
+            None => ctx.shell.run(run, ctx.progress.sink(), ctx.cancel.clone()).await,
+            Some(user) => ctx.shell.run_at_terminal(run, ctx.progress.sink(), user.clone(), ctx.cancel.clone()).await,
+        };
         let outcome = ran.map_err(|error| ToolError::Tell(format!("{error}. Nothing was run.")))?;
+        notes.extend(at_terminal.iter().flat_map(|user| user.notes()));
         notes.extend(files.changes().await);
 
         let mut text = shown(&outcome.output, ctx).await;
@@ -181,6 +204,40 @@ impl Tool for Bash {
             CommandEnd::Signalled(_) | CommandEnd::TimedOut => Value::Null,
         };
         Ok(ToolOutput { text, capped: true, metadata: json!({"exit": exit}), ..ToolOutput::default() })
+    }
+}
+
+/// The user, and how often he was wanted. What he has typed is not kept.
+struct AtTerminal {
+    user: User,
+    answered: AtomicUsize,
+    refused: AtomicUsize,
+}
+
+impl AtTerminal {
+    fn of(user: User) -> Self {
+        Self { user, answered: AtomicUsize::new(0), refused: AtomicUsize::new(0) }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let (answered, refused) = (self.answered.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed));
+        let lines = if answered == 1 { "1 line".to_owned() } else { format!("{answered} lines") };
+        let typed = (answered > 0).then(|| format!("the user has typed {lines} for it, which you do not see"));
+        let refused = (refused > 0).then(|| {
+            "it asked for input that the user did not give, or that his client cannot take: it was told that there is none".to_owned()
+        });
+        typed.into_iter().chain(refused).collect()
+    }
+}
+
+impl Keyboard for AtTerminal {
+    fn line(&self, prompt: TerminalPrompt) -> BoxFuture<'_, Option<Typed>> {
+        Box::pin(async move {
+            let typed = self.user.line(prompt).await;
+            let count = if typed.is_some() { &self.answered } else { &self.refused };
+            count.fetch_add(1, Ordering::Relaxed);
+            typed
+        })
     }
 }
 

@@ -323,3 +323,43 @@ async fn titles_are_one_line_and_hide_nothing() {
     assert_eq!(title(json!({"description": "List"})), "List");
     assert_eq!(title(json!({})), "Run a command");
 }
+
+#[tokio::test]
+async fn c49_r7_2_what_a_command_asks_is_put_to_the_user_and_stays_with_the_command() {
+    let bench = trusting();
+    bench.client.type_next("hunter2");
+    bench.shell.asks("Password:", true);
+    bench.shell.asks("Sure? [y/N]", false);
+    let text = bench.done("bash", json!({"command": "make", "interactive": true})).await;
+    assert_eq!(bench.shell.typed(), [Some("hunter2".to_owned()), None]);
+    let wanted = bench.client.wanted_lines();
+    let prompts: Vec<_> = wanted.iter().map(|wanted| (wanted.prompt.text.as_str(), wanted.prompt.is_secret)).collect();
+    assert_eq!(prompts, [("Password:", true), ("Sure? [y/N]", false)]);
+    assert!(
+        text.contains("[the user has typed 1 line for it, which you do not see]")
+            && text.contains("[it asked for input that the user did not give, or that his client cannot take: it was told that there is none]"),
+        "{text}"
+    );
+    let told = format!("{text} {:?} {:?}", bench.client.events(), bench.client.asks());
+    assert!(!told.contains("hunter2"), "{told}");
+}
+
+#[tokio::test]
+async fn c49_only_a_command_that_says_so_has_a_terminal() {
+    let bench = trusting();
+    bench.shell.asks("Password:", true);
+    bench.done("bash", json!({"command": "make", "interactive": false})).await;
+    bench.done("bash", json!({"command": "make all", "background": true})).await;
+    assert_eq!((bench.shell.typed().len(), bench.client.wanted_lines().len()), (0, 0));
+    let both = json!({"command": "make", "background": true, "interactive": true});
+    assert!(bench.failed("bash", both).await.contains("has no terminal"));
+}
+
+#[tokio::test]
+async fn c49_the_ask_says_that_the_command_has_a_terminal() {
+    let bench = Bench::trusting();
+    bench.client.answer_all(OptionKind::AllowOnce);
+    bench.done("bash", json!({"command": "make", "interactive": true})).await;
+    let Preview::Command { notes, .. } = &bench.client.asks()[0].preview else { panic!() };
+    assert_eq!(notes, &["it has a terminal: what it asks there is put to you"]);
+}

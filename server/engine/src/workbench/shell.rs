@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{lock, path};
 use crate::ports::{
-    BoxFuture, CapturedOutput, CommandEnd, OutputSink, SandboxSupport, Shell, ShellCommand, ShellError, ShellOutcome,
+    BoxFuture, CapturedOutput, CommandEnd, Keyboard, OutputSink, SandboxSupport, Shell, ShellCommand, ShellError,
+    ShellOutcome, TerminalPrompt,
 };
 
 type Job = Box<dyn FnOnce(&MemoryDisk) -> ShellOutcome + Send>;
@@ -29,6 +30,8 @@ pub(crate) struct BenchShell {
     /// Formatters that work on a copy do not come to their end: until they are cancelled, or killed.
     stuck: Mutex<Option<Stuck>>,
     is_sandboxed: AtomicBool,
+    prompts: Mutex<Vec<TerminalPrompt>>,
+    typed: Mutex<Vec<Option<String>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -104,6 +107,16 @@ impl BenchShell {
         sender
     }
 
+    /// The next command with a terminal asks this, and whatever else it was made to ask.
+    pub(crate) fn asks(&self, text: &str, is_secret: bool) {
+        lock(&self.prompts).push(TerminalPrompt { text: text.to_owned(), is_secret });
+    }
+
+    /// What was typed for commands, `None` for each refusal.
+    pub(crate) fn typed(&self) -> Vec<Option<String>> {
+        lock(&self.typed).clone()
+    }
+
     pub(crate) fn commands(&self) -> Vec<ShellCommand> {
         lock(&self.commands).clone()
     }
@@ -143,6 +156,24 @@ impl Shell for BenchShell {
                 return Ok(ShellOutcome { end: CommandEnd::Cancelled, ..printed("partly\n") });
             }
             Ok(job.map_or_else(|| printed(&text), |job| job(&self.disk)))
+        })
+    }
+
+    /// First what the test has prompts for is asked.
+    fn run_at_terminal(
+        &self,
+        command: ShellCommand,
+        output: OutputSink,
+        keyboard: Arc<dyn Keyboard>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<ShellOutcome, ShellError>> {
+        Box::pin(async move {
+            let prompts = std::mem::take(&mut *lock(&self.prompts));
+            for prompt in prompts {
+                let typed = keyboard.line(prompt).await;
+                lock(&self.typed).push(typed.map(|typed| typed.reveal().to_owned()));
+            }
+            self.run(command, output, cancel).await
         })
     }
 

@@ -1,0 +1,158 @@
+//! Whether a program waits for the user at a terminal. Where the system tells which processes read from it (Linux, for processes of the user), by that; else
+//! by what the terminal shows: no system tells of a program that asks `poll` first, nor of one that runs as another user, as `sudo` does.
+
+use std::ffi::CStr;
+use std::time::Duration;
+
+use rustix::termios::LocalModes;
+
+/// A program that reads writes its prompt first.
+const SETTLED: Duration = Duration::from_millis(80);
+/// With echo switched off, which programs do for a password only.
+const SETTLED_SECRET: Duration = Duration::from_millis(300);
+/// By its last line alone.
+const SETTLED_LINE: Duration = Duration::from_secs(2);
+
+/// What is known of a terminal at one moment.
+#[derive(Debug, Clone)]
+pub(super) struct Looks {
+    pub(super) quiet: Duration,
+    /// The last one, as far as it was written.
+    pub(super) line: String,
+    pub(super) reads: Reads,
+    pub(super) local: LocalModes,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// A process waits in a read from the terminal.
+    Waits,
+    Unknown,
+}
+
+impl Looks {
+    pub(super) fn is_waiting(&self) -> bool {
+        self.quiet >= SETTLED && self.reads == Reads::Waits
+            || self.quiet >= SETTLED_SECRET && self.hides()
+            || self.quiet >= SETTLED_LINE && self.asks()
+    }
+
+    /// Of one that did wait, whatever it has written since.
+    pub(super) fn still_waits(&self) -> bool {
+        self.reads == Reads::Waits || self.hides() || self.asks()
+    }
+
+    pub(super) fn is_secret(&self) -> bool {
+        const WORDS: [&str; 7] = ["password", "passphrase", "passwd", "passcode", "secret", "token", "pin"];
+        let line = self.line.to_lowercase();
+        let mut words = line.split(|char: char| !char.is_alphanumeric());
+        self.hides() || words.any(|word| WORDS.contains(&word))
+    }
+
+    /// What was switched off is not the echo itself, which is off anyhow.
+    fn hides(&self) -> bool {
+        self.local.contains(LocalModes::ICANON) && !self.local.contains(LocalModes::ECHONL)
+    }
+
+    fn asks(&self) -> bool {
+        self.line.ends_with(['?', ':', '>', ']', ')', '$', '#'])
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn reads(terminal: &CStr) -> Reads {
+    linux::reads(terminal).unwrap_or(Reads::Unknown)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn reads(_terminal: &CStr) -> Reads {
+    Reads::Unknown
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    //! `/proc` (proc_pid_stat(5), proc_pid_syscall(5)).
+
+    use std::ffi::CStr;
+    use std::fs;
+    use std::os::unix::fs::MetadataExt as _;
+    use std::path::Path;
+
+    use super::Reads;
+
+    /// `/dev/tty`, as a program opens it that controls one.
+    const OWN_TERMINAL: (u32, u32) = (5, 0);
+
+    pub(super) fn reads(terminal: &CStr) -> Option<Reads> {
+        let terminal = rustix::fs::stat(terminal).ok()?.st_rdev;
+        let is_terminal =
+            |device: u64| device == terminal || (rustix::fs::major(device), rustix::fs::minor(device)) == OWN_TERMINAL;
+        let waits = fs::read_dir("/proc").ok()?.flatten().any(|entry| {
+            let name = entry.file_name();
+            let is_process = name.to_str().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+            is_process
+                && controlled_by(&entry.path()).is_some_and(|device| u64::from(device) == terminal)
+                && threads_read(&entry.path(), &is_terminal)
+        });
+        Some(if waits { Reads::Waits } else { Reads::Unknown })
+    }
+
+    /// The device number of the process's terminal, in the kernel's own form, which for small numbers is that of `stat` too.
+    fn controlled_by(process: &Path) -> Option<u32> {
+        let bytes = fs::read(process.join("stat")).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let number: i32 = text[text.rfind(')')? + 1..].split_ascii_whitespace().nth(4)?.parse().ok()?;
+        Some(number.cast_unsigned())
+    }
+
+    /// Whether a thread waits in `read` from such a device.
+    fn threads_read(process: &Path, is_terminal: &impl Fn(u64) -> bool) -> bool {
+        let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
+        threads.into_iter().any(|thread| {
+            let Ok(text) = fs::read_to_string(thread.path().join("syscall")) else { return false };
+            let mut fields = text.split_ascii_whitespace();
+            let call = fields.next().and_then(|number| number.parse().ok());
+            let file = fields.next().and_then(|file| u64::from_str_radix(file.trim_start_matches("0x"), 16).ok());
+            let (Some(libc::SYS_read), Some(file)) = (call, file) else { return false };
+            fs::metadata(process.join("fd").join(file.to_string())).is_ok_and(|found| is_terminal(found.rdev()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: LocalModes = LocalModes::ICANON.union(LocalModes::ECHONL);
+
+    fn looks(milliseconds: u64, line: &str, reads: Reads, local: LocalModes) -> Looks {
+        Looks { quiet: Duration::from_millis(milliseconds), line: line.to_owned(), reads, local }
+    }
+
+    #[test]
+    fn c49_a_program_waits_where_it_reads_or_looks_like_it() {
+        let check = |looks: Looks, expected: bool| assert_eq!(looks.is_waiting(), expected, "{looks:?}");
+        check(looks(10, "", Reads::Waits, PLAIN), false);
+        check(looks(100, "", Reads::Waits, PLAIN), true);
+        check(looks(400, "", Reads::Unknown, LocalModes::ICANON), true);
+        check(looks(100, "Password:", Reads::Unknown, LocalModes::ICANON), false);
+        check(looks(400, "Continue? [y/N]", Reads::Unknown, PLAIN), false);
+        check(looks(2500, "Continue? [y/N]", Reads::Unknown, PLAIN), true);
+        check(looks(9000, "downloading 45%", Reads::Unknown, PLAIN), false);
+        check(looks(9000, "", Reads::Unknown, PLAIN), false);
+        check(looks(9000, "", Reads::Unknown, LocalModes::empty()), false);
+    }
+
+    #[test]
+    fn c49_what_is_typed_unseen_or_named_so_is_a_secret() {
+        let check = |line: &str, local, expected: bool| {
+            assert_eq!(looks(0, line, Reads::Waits, local).is_secret(), expected, "{line}");
+        };
+        check("Name:", PLAIN, false);
+        check("Name:", LocalModes::ICANON, true);
+        check("Password for 'https://a@b':", PLAIN, true);
+        check("Enter PIN:", PLAIN, true);
+        check("Spinning? [y/N]", PLAIN, false);
+        check("Password:", LocalModes::empty(), true);
+    }
+}
