@@ -1,5 +1,8 @@
 //! Sessions in an SQLite file. What an entry means is the engine's.
 
+mod changes;
+mod contents;
+mod eviction;
 pub mod inspect;
 mod owner;
 mod presence;

@@ -2,9 +2,11 @@
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
+use serde::{Deserialize, Serialize};
 
 /// How a text file stores its characters; kept when it is written again. UTF-16 always has a byte order mark: without one it counts as binary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TextEncoding {
     Utf8,
     Utf8Bom,

@@ -6,7 +6,9 @@ use std::thread;
 use copydesk_engine::ids::SessionId;
 use copydesk_engine::media::Media;
 use copydesk_engine::message::Entry;
-use copydesk_engine::ports::{Elsewhere, Lease, ListedSession, SessionMeta, StoreError, StoredPage};
+use copydesk_engine::ports::{
+    Change, ChangeId, Elsewhere, Lease, ListedSession, NewChange, SessionMeta, StoreError, StoredPage,
+};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use tokio::sync::{mpsc, oneshot};
@@ -32,6 +34,10 @@ pub(super) enum Request {
     Delete(SessionId, Reply<()>),
     List(Reply<Vec<ListedSession>>),
     FirstPrompt(SessionId, Reply<Option<Entry>>),
+    RecordChanges(SessionId, Vec<NewChange>, u64, Reply<Vec<ChangeId>>),
+    VoidChanges(SessionId, Vec<ChangeId>, Reply<()>),
+    Changes(SessionId, Reply<Vec<Change>>),
+    Content(SessionId, ContentHash, Reply<Option<Vec<u8>>>),
 }
 
 /// Starts the thread with the first request. The thread ends with this value, after the requests that it has got.
@@ -96,6 +102,14 @@ fn serve(path: &AbsPath, presence: &Arc<Presence>, mut requests: mpsc::Receiver<
             Request::Delete(session, reply) => drop(reply.send(database.delete(&session))),
             Request::List(reply) => drop(reply.send(database.list())),
             Request::FirstPrompt(session, reply) => drop(reply.send(database.first_prompt(&session))),
+            Request::RecordChanges(session, changes, most_kept, reply) => {
+                drop(reply.send(database.record_changes(&session, changes, most_kept)));
+            }
+            Request::VoidChanges(session, changes, reply) => {
+                drop(reply.send(database.void_changes(&session, &changes)));
+            }
+            Request::Changes(session, reply) => drop(reply.send(database.changes(&session))),
+            Request::Content(session, hash, reply) => drop(reply.send(database.content(&session, hash))),
         }
     }
 }
@@ -108,6 +122,7 @@ impl Request {
             | Self::KeepMedia(_, _, reply)
             | Self::Flush(reply)
             | Self::Release(_, reply)
+            | Self::VoidChanges(_, _, reply)
             | Self::Delete(_, reply) => drop(reply.send(Err(error))),
             Self::Media(_, _, reply) => drop(reply.send(Err(error))),
             Self::Meta(_, reply) => drop(reply.send(Err(error))),
@@ -115,6 +130,9 @@ impl Request {
             Self::Take(_, _, reply) => drop(reply.send(Err(error))),
             Self::List(reply) => drop(reply.send(Err(error))),
             Self::FirstPrompt(_, reply) => drop(reply.send(Err(error))),
+            Self::RecordChanges(_, _, _, reply) => drop(reply.send(Err(error))),
+            Self::Changes(_, reply) => drop(reply.send(Err(error))),
+            Self::Content(_, _, reply) => drop(reply.send(Err(error))),
         }
     }
 }

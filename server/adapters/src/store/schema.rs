@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::sqlite::store_error;
 
 /// From format `n` to `n + 1`. A released one is never changed.
-pub(super) const MIGRATIONS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3];
+pub(super) const MIGRATIONS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4];
 
 /// Rows are only added. `kind` repeats the entry's tag, for queries; `json` is the entry.
 const FORMAT_1: &str = "
@@ -42,6 +42,54 @@ const FORMAT_3: &str = "
         bytes BLOB NOT NULL,
         PRIMARY KEY (session, hash)
     ) STRICT;
+";
+
+/// What the agent has changed. `file_change`: paths are the system's bytes, `author`, `before` and `after` JSON; a row that `is_void` was not done after all,
+/// and keeps its number from being given again; one that `is_let_go` needs no content any more.
+///
+/// `file_content`: each once a session, by the hash of what it is when whole. `bytes` are that, or where there is a `base` (another hash of the session) the
+/// difference from it; `chain` counts the bases up to a whole one. `turn` is the one that it is let go with. `kept` counts all bytes, whoever adds or
+/// removes them.
+const FORMAT_4: &str = "
+    CREATE TABLE file_change (
+        session TEXT NOT NULL REFERENCES session (id),
+        id INTEGER NOT NULL,
+        turn TEXT NOT NULL,
+        call TEXT,
+        at INTEGER NOT NULL,
+        author TEXT NOT NULL,
+        path BLOB NOT NULL,
+        moved_to BLOB,
+        before TEXT,
+        after TEXT,
+        is_void INTEGER NOT NULL DEFAULT 0,
+        is_let_go INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (session, id)
+    ) STRICT;
+    CREATE TABLE file_content (
+        session TEXT NOT NULL REFERENCES session (id),
+        hash TEXT NOT NULL,
+        turn TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        len INTEGER NOT NULL,
+        base TEXT,
+        chain INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        bytes BLOB NOT NULL,
+        PRIMARY KEY (session, hash)
+    ) STRICT;
+    CREATE INDEX file_content_turn ON file_content (session, turn, at);
+    CREATE TABLE kept (bytes INTEGER NOT NULL) STRICT;
+    INSERT INTO kept VALUES (0);
+    CREATE TRIGGER file_content_added AFTER INSERT ON file_content BEGIN
+        UPDATE kept SET bytes = bytes + new.size;
+    END;
+    CREATE TRIGGER file_content_removed AFTER DELETE ON file_content BEGIN
+        UPDATE kept SET bytes = bytes - old.size;
+    END;
+    CREATE TRIGGER file_content_changed AFTER UPDATE OF size ON file_content BEGIN
+        UPDATE kept SET bytes = bytes + new.size - old.size;
+    END;
 ";
 
 /// A file of a newer format is refused before anything in it is touched.

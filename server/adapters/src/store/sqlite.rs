@@ -21,7 +21,7 @@ use super::schema::{self, MIGRATIONS};
 
 /// Opens its file with the first request, never before.
 pub struct SqliteStore {
-    owner: Owner,
+    pub(super) owner: Owner,
 }
 
 impl SqliteStore {
@@ -83,9 +83,9 @@ impl Store for SqliteStore {
 
 /// The open file, on its owner's thread.
 pub(super) struct Database {
-    connection: Connection,
-    path: AbsPath,
-    presence: Arc<Presence>,
+    pub(super) connection: Connection,
+    pub(super) path: AbsPath,
+    pub(super) presence: Arc<Presence>,
 }
 
 impl Database {
@@ -150,7 +150,7 @@ impl Database {
             let insert = "INSERT INTO image (session, hash, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
             let mut insert = transaction.prepare_cached(insert)?;
             for media in media {
-                insert.execute(params![id, media_key(media.hash()), media.bytes()])?;
+                insert.execute(params![id, hash_key(media.hash()), media.bytes()])?;
             }
             Ok(Ok(()))
         })
@@ -162,7 +162,7 @@ impl Database {
             .connection
             .prepare_cached("SELECT bytes FROM image WHERE session = ?1 AND hash = ?2")
             .and_then(|mut select| {
-                select.query_row(params![session.as_str(), media_key(hash)], |row| row.get(0)).optional()
+                select.query_row(params![session.as_str(), hash_key(hash)], |row| row.get(0)).optional()
             })
             .map_err(|error| self.error(&error))?;
         Ok(bytes.and_then(|bytes| Media::new(bytes).ok()).filter(|media| media.hash() == hash))
@@ -207,8 +207,9 @@ impl Database {
             Err(error) => return Err(error),
         }
         self.in_transaction(session, |transaction, id| {
-            for table in ["lease WHERE session", "entry WHERE session", "image WHERE session", "session WHERE id"] {
-                transaction.execute(&format!("DELETE FROM {table} = ?1"), [id])?;
+            let tables = ["lease", "entry", "image", "file_change", "file_content"].map(|table| (table, "session"));
+            for (table, key) in tables.into_iter().chain([("session", "id")]) {
+                transaction.execute(&format!("DELETE FROM {table} WHERE {key} = ?1"), [id])?;
             }
             Ok(Ok(()))
         })
@@ -305,7 +306,7 @@ impl Database {
     }
 
     /// Nothing is written where `work` refuses.
-    fn in_transaction<T>(
+    pub(super) fn in_transaction<T>(
         &mut self,
         session: &SessionId,
         work: impl FnOnce(&Transaction<'_>, &str) -> rusqlite::Result<Result<T, StoreError>>,
@@ -320,7 +321,7 @@ impl Database {
     }
 
     /// The name under which this daemon holds leases.
-    fn daemon(&self) -> Result<String, StoreError> {
+    pub(super) fn daemon(&self) -> Result<String, StoreError> {
         self.presence
             .name()
             .map_err(|error| unusable(&self.path, &format!("{error}; the folder `daemons` beside it must be writable")))
@@ -334,23 +335,23 @@ impl Database {
         serde_json::from_str(&json).map_err(|error| error.to_string())
     }
 
-    fn error(&self, error: &rusqlite::Error) -> StoreError {
+    pub(super) fn error(&self, error: &rusqlite::Error) -> StoreError {
         store_error(&self.path, error)
     }
 }
 
 const SET_LEASE: &str = "INSERT OR REPLACE INTO lease (session, daemon) VALUES (?1, ?2)";
 
-fn exists(transaction: &Transaction<'_>, session: &str) -> rusqlite::Result<bool> {
+pub(super) fn exists(transaction: &Transaction<'_>, session: &str) -> rusqlite::Result<bool> {
     transaction.prepare_cached("SELECT 1 FROM session WHERE id = ?1")?.exists([session])
 }
 
 /// As `Debug` writes it: hexadecimal.
-fn media_key(hash: ContentHash) -> String {
+pub(super) fn hash_key(hash: ContentHash) -> String {
     format!("{hash:?}")
 }
 
-fn lease(transaction: &Transaction<'_>, session: &str) -> rusqlite::Result<Option<String>> {
+pub(super) fn lease(transaction: &Transaction<'_>, session: &str) -> rusqlite::Result<Option<String>> {
     let select = "SELECT daemon FROM lease WHERE session = ?1";
     transaction.prepare_cached(select)?.query_row([session], |row| row.get(0)).optional()
 }

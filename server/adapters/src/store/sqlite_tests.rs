@@ -382,7 +382,7 @@ async fn r2_5_a_damaged_image_is_none() {
     let connection = fixture.closed(store);
     let set = |image: &Image, bytes: &[u8]| {
         let update = "UPDATE image SET bytes = ?2 WHERE hash = ?1";
-        assert_eq!(connection.execute(update, params![media_key(image.hash()), bytes]).unwrap(), 1);
+        assert_eq!(connection.execute(update, params![hash_key(image.hash()), bytes]).unwrap(), 1);
     };
     set(&png(1, 1), b"nothing");
     set(&png(2, 2), png(3, 3).bytes());
