@@ -47,11 +47,13 @@ impl Adapters {
         let disk = Arc::new(OsDisk);
         let shell = Arc::new(OsShell::new(variables.clone(), supervisor()));
         let http = Http::default();
+        let store = Arc::new(SqliteStore::new(folders.data.join("copydesk.db")));
         let ports = Ports {
             files: Arc::new(DiskFiles::new(disk.clone())),
             search: Arc::new(OsSearch),
             shell: shell.clone(),
-            store: Arc::new(SqliteStore::new(folders.data.join("copydesk.db"))),
+            store: store.clone(),
+            changes: store,
             model: Arc::new(Providers::new(http.clone())),
             http: Arc::new(Web::new(http)),
             environment,

@@ -41,6 +41,7 @@ use crate::permission::{Guard, Guards, Mode};
 use crate::ports::{Capability, LanguageServers, ModelSettings, ProviderSettings, WorkspaceTrust};
 use crate::run::TurnLimits;
 use crate::skills::SkillSettings;
+use crate::undo::MOST_KEPT;
 use crate::web::WebSettings;
 
 pub use load::{EditorSays, load, survey};
@@ -67,6 +68,8 @@ pub struct Config {
     pub instructions: Vec<String>,
     pub max_output_lines: usize,
     pub max_output_bytes: usize,
+    /// Contents of changed files that are kept for undo, over all sessions. From the user's files alone.
+    pub max_undo_bytes: u64,
     /// Of an image in a prompt, in bytes of base64.
     pub max_image_base64_bytes: u64,
     /// `None`: warnings. The project has no say in it.
@@ -147,6 +150,7 @@ impl Default for Config {
             instructions: Vec::new(),
             max_output_lines: 2000,
             max_output_bytes: 51_200,
+            max_undo_bytes: MOST_KEPT,
             max_image_base64_bytes: MAX_BASE64_BYTES,
             log_level: None,
             continue_on_reject: false,

@@ -36,6 +36,7 @@ impl Stored {
             by: By::Agent,
             path: at(path),
             moved_to: None,
+            made_folder: None,
             before: before.map(content),
             after: after.map(content),
         });

@@ -68,6 +68,7 @@ pub struct Ports {
     pub search: Arc<dyn Search>,
     pub shell: Arc<dyn Shell>,
     pub store: Arc<dyn Store>,
+    pub changes: Arc<dyn Changes>,
     pub model: Arc<dyn Model>,
     pub environment: Arc<dyn Environment>,
     pub secrets: Arc<dyn Secrets>,

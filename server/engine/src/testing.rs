@@ -1,5 +1,6 @@
 //! For tests, here and in other crates: a model that the test plays, a client that records, and the other ports in memory. No part of the daemon uses it.
 
+mod changes;
 mod client;
 mod grants;
 mod http;
@@ -15,6 +16,7 @@ mod trust;
 mod version_control;
 mod world;
 
+pub use changes::MemoryChanges;
 pub use client::{FakeClient, PendingAsk, PendingInquiry, Recorded};
 pub use grants::MemoryGrants;
 pub use http::FakeHttp;

@@ -6,6 +6,9 @@ use crate::ids::{CallId, MessageId};
 use crate::message::FileDiff;
 use crate::ports::StoreError;
 
+/// Contents of changed files that are kept over all sessions where the user sets nothing else, bytes.
+pub const MOST_KEPT: u64 = 512 << 20;
+
 /// What is to be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UndoWhat {

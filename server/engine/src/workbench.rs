@@ -34,7 +34,7 @@ use crate::runner::{Call, CallOutcome, Grants, Runner, RunnerDeps, Seen};
 use crate::skills::Skills;
 use crate::testing::{
     DiskFiles, FakeClient, FakeClock, FakeEnvironment, FakeHttp, FakeIds, FakeModel, FakeSearch, FakeSecrets,
-    MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl,
+    MemoryChanges, MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl,
 };
 use crate::tool::{Agents, AnyTool, Facts, Todos, ToolError};
 use crate::view::{KnownFiles, View};
@@ -152,6 +152,7 @@ pub(crate) struct Bench {
     pub(crate) agents: Arc<BenchAgents>,
     pub(crate) grants: Arc<Grants>,
     pub(crate) kept: Arc<MemoryGrants>,
+    pub(crate) changes: Arc<MemoryChanges>,
     ids: Arc<FakeIds>,
     pub(crate) seen: Arc<Seen>,
     pub(crate) known: Arc<KnownFiles>,
@@ -200,6 +201,7 @@ impl Bench {
             shell,
             disk,
             http: FakeHttp::new(),
+            changes: MemoryChanges::new(),
             skills: Arc::default(),
             overlay,
             editor,
@@ -349,6 +351,7 @@ impl Bench {
                 grants: self.kept.clone(),
                 http: self.http.clone(),
                 version_control: MemoryVersionControl::new(),
+                changes: self.changes.clone(),
                 clock: Arc::new(FakeClock::default()),
                 ids: self.ids.clone(),
             },

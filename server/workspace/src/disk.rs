@@ -20,6 +20,8 @@ pub struct Stat {
     /// Bytes.
     pub len: u64,
     pub stamp: Stamp,
+    /// Permission bits (12 of them), where the system has such.
+    pub mode: Option<u32>,
 }
 
 /// What moves when a file is written or another is put in its place. A write within one tick of the system's clock, which may be seconds on some file
@@ -114,6 +116,15 @@ pub trait Disk: Send + Sync + 'static {
         self.without_links(real)?;
         self.write(real, bytes, expected)
     }
+
+    /// As `write_real` of a file that is not there, with these permission bits from the first moment on.
+    fn create_real(&self, real: &AbsPath, bytes: &[u8], mode: u32) -> Result<(), DiskError>;
+
+    /// Gives a file other permission bits, with the guard of `write_real`.
+    fn set_mode_real(&self, real: &AbsPath, mode: u32) -> Result<(), DiskError>;
+
+    /// Removes a folder in which nothing is, with the guard of `write_real`. `Other` where something is.
+    fn remove_folder_real(&self, real: &AbsPath) -> Result<(), DiskError>;
 
     /// Removes a file, through links as `write` writes, while its bytes have that hash.
     fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError>;

@@ -17,6 +17,8 @@ use super::folder::{Folder, FolderError, Missing, open_real};
 
 /// As many links as Linux follows in one path.
 const MAX_LINKS: usize = 40;
+/// Of a mode: who may do what, and the three special bits.
+const PERMISSIONS: u32 = 0o7777;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OsDisk;
@@ -39,7 +41,12 @@ impl Disk for OsDisk {
             changed: i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()),
             inode: metadata.ino(),
         };
-        Ok(Stat { kind: kind_of(metadata.file_type()), len: metadata.len(), stamp })
+        Ok(Stat {
+            kind: kind_of(metadata.file_type()),
+            len: metadata.len(),
+            stamp,
+            mode: Some(metadata.mode() & PERMISSIONS),
+        })
     }
 
     fn list(&self, folder: &AbsPath) -> Result<Vec<DirEntry>, DiskError> {
@@ -109,6 +116,36 @@ impl Disk for OsDisk {
 
     fn write_real(&self, real: &AbsPath, bytes: &[u8], expected: Expected) -> Result<(), DiskError> {
         write_in_folder(real, bytes, expected, || ())
+    }
+
+    fn create_real(&self, real: &AbsPath, bytes: &[u8], mode: u32) -> Result<(), DiskError> {
+        let io_error = |error| disk_error(real, error);
+        let (parent, name) = parent_and_name(real)?;
+        let folder = Folder::open(parent, Missing::Make).map_err(|error| folder_error(real, error))?;
+        if folder.stat(name).map_err(io_error)?.is_some() {
+            return Err(DiskError::Exists(real.clone()));
+        }
+        let mut temporary = folder.temporary(Mode::from_raw_mode(0o600)).map_err(io_error)?;
+        temporary.file.write_all(bytes).map_err(io_error)?;
+        rustix::fs::fchmod(&temporary.file, Mode::from_raw_mode(mode & PERMISSIONS))
+            .map_err(|errno| io_error(errno.into()))?;
+        temporary.place(name).map_err(io_error)
+    }
+
+    fn set_mode_real(&self, real: &AbsPath, mode: u32) -> Result<(), DiskError> {
+        let file = open_file_at(real)?;
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & PERMISSIONS))
+            .map_err(|errno| disk_error(real, errno.into()))
+    }
+
+    fn remove_folder_real(&self, real: &AbsPath) -> Result<(), DiskError> {
+        let (parent, name) = parent_and_name(real)?;
+        let folder = Folder::open(parent, Missing::Fail).map_err(|error| folder_error(real, error))?;
+        folder.remove_folder(name).map_err(|error| match error.kind() {
+            io::ErrorKind::NotADirectory => DiskError::Changed(real.clone()),
+            io::ErrorKind::DirectoryNotEmpty => other(real, "something is in it"),
+            _ => disk_error(real, error),
+        })
     }
 
     fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {

@@ -389,3 +389,33 @@ fn c63_a_rename_follows_no_link_that_came_on_its_way() {
     assert_eq!(OsDisk.rename_real(&ws.join("a"), &to, ContentHash::of(b"x")), Err(DiskError::Changed(to)));
     assert_eq!((names(&outside), text_at(&ws.join("a"))), (Vec::new(), "x".to_owned()));
 }
+
+#[test]
+fn r5_3_what_was_deleted_comes_back_with_its_mode_and_folders() {
+    let (_temp, ws) = temp();
+    let file = ws.join("new/deep/run.sh");
+    OsDisk.create_real(&file, b"#!/bin/sh\n", 0o751).unwrap();
+    assert_eq!(OsDisk.stat(&file).unwrap().mode, Some(0o751));
+    assert_eq!(text_at(&file), "#!/bin/sh\n");
+    assert_eq!(names(&ws.join("new/deep")), ["run.sh"], "no temporary file is left");
+    assert_eq!(OsDisk.create_real(&file, b"other", 0o600), Err(DiskError::Exists(file.clone())));
+    assert_eq!(text_at(&file), "#!/bin/sh\n");
+    OsDisk.set_mode_real(&file, 0o640).unwrap();
+    assert_eq!(OsDisk.stat(&file).unwrap().mode, Some(0o640));
+}
+
+#[test]
+fn r5_3_only_an_empty_folder_is_removed() {
+    let (_temp, ws) = temp();
+    let (folder, file, link) = (ws.join("d"), ws.join("d/f"), ws.join("link"));
+    fs::create_dir(folder.as_path()).unwrap();
+    fs::write(file.as_path(), "x").unwrap();
+    symlink(folder.as_path(), link.as_path()).unwrap();
+    assert_eq!(OsDisk.remove_folder_real(&folder), Err(other(&folder, "something is in it")));
+    assert_eq!(OsDisk.remove_folder_real(&link), Err(DiskError::Changed(link.clone())));
+    assert_eq!(OsDisk.remove_folder_real(&file), Err(DiskError::Changed(file.clone())));
+    fs::remove_file(file.as_path()).unwrap();
+    OsDisk.remove_folder_real(&folder).unwrap();
+    assert_eq!(OsDisk.remove_folder_real(&folder), Err(DiskError::NotFound(folder)));
+    assert_eq!(names(&ws), ["link"]);
+}

@@ -76,6 +76,18 @@ impl Files for DiskFiles {
         self.blocking(real, move |disk, real| disk.write_real(real, &bytes, expected))
     }
 
+    fn create_real(&self, real: AbsPath, bytes: Vec<u8>, mode: u32) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.blocking(real, move |disk, real| disk.create_real(real, &bytes, mode))
+    }
+
+    fn set_mode_real(&self, real: AbsPath, mode: u32) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.blocking(real, move |disk, real| disk.set_mode_real(real, mode))
+    }
+
+    fn remove_folder_real(&self, real: AbsPath) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.blocking(real, |disk, real| disk.remove_folder_real(real))
+    }
+
     fn remove(&self, path: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
         self.blocking(path, move |disk, path| disk.remove(path, expected))
     }

@@ -152,6 +152,11 @@ impl Folder {
         Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())?)
     }
 
+    /// A folder in which nothing is.
+    pub(super) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR)?)
+    }
+
     /// `AlreadyExists` where something has the new name.
     pub(super) fn rename_to_new(&self, name: &OsStr, folder: &Folder, new: &OsStr) -> io::Result<()> {
         match rename_to_new(&self.fd, name, &folder.fd, new) {

@@ -73,13 +73,13 @@ impl Database {
             }
             let last = "SELECT coalesce(max(id), 0) FROM file_change WHERE session = ?1";
             let last: i64 = transaction.prepare_cached(last)?.query_row([id], |row| row.get(0))?;
-            let insert = "INSERT INTO file_change (session, id, turn, call, at, author, path, moved_to, before, after)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+            let insert = "INSERT INTO file_change (session, id, turn, call, at, author, path, moved_to, made_folder,
+                before, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
             let mut insert = transaction.prepare_cached(insert)?;
             let mut ids = Vec::with_capacity(rows.len());
             let mut turns = BTreeSet::new();
             for (number, (change, texts)) in (last + 1..).zip(changes.into_iter().zip(rows)) {
-                let NewChange { turn, call, at, path, moved_to, before, after, .. } = change;
+                let NewChange { turn, call, at, path, moved_to, made_folder, before, after, .. } = change;
                 let keeper = Keeper { transaction, session: id, turn: turn.as_str(), at: at.0 };
                 // Before its own row stands there.
                 let like = keeper.last_of(bytes_of(&path))?;
@@ -94,6 +94,7 @@ impl Database {
                     texts.author,
                     bytes_of(&path),
                     moved_to.as_ref().map(bytes_of),
+                    made_folder.as_ref().map(bytes_of),
                     texts.before,
                     texts.after,
                 ])?;
@@ -130,7 +131,7 @@ impl Database {
             .prepare_cached(numbers)
             .and_then(|mut select| select.query_map([session.as_str()], |row| row.get(0))?.collect())
             .map_err(sql_error)?;
-        let select = "SELECT id, turn, call, at, author, path, moved_to, before, after FROM file_change
+        let select = "SELECT id, turn, call, at, author, path, moved_to, before, after, made_folder FROM file_change
             WHERE session = ?1 AND id = ?2 AND is_void = 0";
         let mut select = self.connection.prepare_cached(select).map_err(sql_error)?;
         let mut changes = Vec::with_capacity(numbers.len());
@@ -193,6 +194,7 @@ fn change_of(row: &Row<'_>, kept: &BTreeSet<String>) -> Result<Change, String> {
         by,
         path: path(get(row, 5)?)?,
         moved_to: get::<Option<Vec<u8>>>(row, 6)?.map(path).transpose()?,
+        made_folder: get::<Option<Vec<u8>>>(row, 9)?.map(path).transpose()?,
         before: content(7)?,
         after: content(8)?,
     })

@@ -68,6 +68,7 @@ fn change(turn: u32, before: Option<NewContent>, after: Option<NewContent>) -> N
         by: By::Agent,
         path: path("/project/a.rs"),
         moved_to: None,
+        made_folder: None,
         before,
         after,
     }
@@ -103,6 +104,7 @@ async fn r12_1_r5_1_changes_are_there_after_a_new_start_with_their_contents() {
         by: By::Undo { of: vec![ChangeId(1), ChangeId(2)] },
         path: odd.clone(),
         moved_to: Some(path("/project/b")),
+        made_folder: Some(path("/project")),
         ..change(2, content(b"\xff\xfeh\0i\0".to_vec()), content(vec![0, 1, 2, 255]))
     };
     let new = vec![change(1, None, content("one\n")), change(1, content("one\n"), None), moved];
@@ -125,6 +127,7 @@ async fn r12_1_r5_1_changes_are_there_after_a_new_start_with_their_contents() {
     assert_eq!((changes[1].before, changes[1].after), (Some(one), None));
     let last = &changes[2];
     assert_eq!((&last.path, last.moved_to.as_ref()), (&odd, Some(&path("/project/b"))));
+    assert_eq!(last.made_folder, Some(path("/project")));
     assert_eq!(last.by, By::Undo { of: vec![ChangeId(1), ChangeId(2)] });
     assert_eq!((last.before.unwrap().encoding, last.after.unwrap().encoding), (Some(TextEncoding::Utf16Le), None));
     assert_eq!((last.turn.as_str(), &last.call, last.at), ("msg_2", &None, Millis(2)));

@@ -60,6 +60,7 @@ const FORMAT_4: &str = "
         author TEXT NOT NULL,
         path BLOB NOT NULL,
         moved_to BLOB,
+        made_folder BLOB,
         before TEXT,
         after TEXT,
         is_void INTEGER NOT NULL DEFAULT 0,

@@ -81,6 +81,9 @@ pub(super) fn assemble(
     if let Some(bytes) = all.tool_output.max_bytes {
         config.max_output_bytes = usize::try_from(bytes.0).unwrap_or(usize::MAX);
     }
+    if let Some(bytes) = user.undo.max_bytes {
+        config.max_undo_bytes = bytes.0;
+    }
     if let Some(bytes) = all.attachment.image.max_base64_bytes {
         config.max_image_base64_bytes = bytes.0;
     }

@@ -13,7 +13,7 @@ use crate::permission::{Guards, Mode, Verdict, decide, is_hidden};
 use crate::ports::{LanguageServer, LanguageServers, WireProtocol};
 use crate::testing::{
     DiskFiles, FakeClock, FakeEnvironment, FakeHttp, FakeIds, FakeModel, FakeSearch, FakeSecrets, FakeShell,
-    MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl,
+    MemoryChanges, MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl,
 };
 
 const GLOBAL: &str = "/home/user/.config/copydesk/copydesk.jsonc";
@@ -62,6 +62,7 @@ fn load_edited<const N: usize>(
         search: Arc::<FakeSearch>::default(),
         shell: FakeShell::new(),
         store: MemoryStore::new(),
+        changes: MemoryChanges::new(),
         model: FakeModel::new().0,
         environment: FakeEnvironment::new(vars),
         grants: MemoryGrants::new(),
@@ -1129,6 +1130,16 @@ fn the_services_of_the_web_are_the_users_alone() {
     assert!(told.iter().any(|text| text.starts_with(PROJECT) && text.contains(": web: left out")), "{told:?}");
     assert!(told.iter().any(|text| text.starts_with(PROJECT) && text.contains(": websearch: left out")), "{told:?}");
     assert!(config.key_variables.contains(&"EXA_API_KEY".to_owned()));
+}
+
+#[test]
+fn r5_4_how_much_is_kept_for_undo_is_the_users_alone() {
+    let config = load_files(&[(PROJECT, r#"{"undo": {"max_bytes": 1}}"#)]);
+    assert_eq!(config.max_undo_bytes, crate::undo::MOST_KEPT);
+    let told: Vec<String> = config.problems.iter().map(ToString::to_string).collect();
+    assert!(told.iter().any(|text| text.contains(": undo: left out")), "{told:?}");
+    let config = load_files(&[(GLOBAL, r#"{"undo": {"max_bytes": 1000}}"#)]);
+    assert_eq!((config.max_undo_bytes, config.problems.len()), (1000, 0));
 }
 
 #[test]

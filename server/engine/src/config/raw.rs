@@ -9,6 +9,7 @@ mod lsp;
 mod permission;
 mod sandbox;
 mod skills;
+mod undo;
 mod web;
 
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ use self::lsp::RawLsp;
 use self::permission::PermissionSchema;
 pub(super) use self::sandbox::RawSandbox;
 pub(super) use self::skills::{RawSkills, is_address};
+pub(super) use self::undo::RawUndo;
 pub(super) use self::web::{RawSearchProvider, RawWeb, RawWebSearch};
 
 /// The JSON Schema of a configuration file.
@@ -92,6 +94,7 @@ pub(super) struct RawConfig {
     /// Further skills; those of the usual folders are found without it.
     pub(super) skills: RawSkills,
     pub(super) tool_output: RawToolOutput,
+    pub(super) undo: RawUndo,
     pub(super) attachment: RawAttachment,
     /// How much is written to the log; `warn` if not set. Only your own files count.
     #[serde(rename = "logLevel")]

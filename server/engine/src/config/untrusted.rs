@@ -191,10 +191,10 @@ fn only_tunes(option: &str) -> bool {
 pub(super) fn tidy(tree: &mut Node, problems: &mut Vec<Problem>) {
     drop_nulls(tree);
     let mut say = |node: &Node, key: &str| {
-        let text = "left out, since this is a project's configuration, and only your own lifts guards, widens the sandbox and reaches for the web";
+        let text = "left out, since this is a project's configuration, and only your own lifts guards, widens the sandbox, reaches for the web and says what is kept for undo";
         problems.push(node.place.problem(key.to_owned(), text));
     };
-    for key in ["web", "websearch"] {
+    for key in ["undo", "web", "websearch"] {
         if let Some(node) = tree.take(key) {
             say(&node, key);
         }

@@ -68,6 +68,8 @@ pub struct NewChange {
     pub path: AbsPath,
     /// Where it stands afterwards, where that is another path; real too.
     pub moved_to: Option<AbsPath>,
+    /// The topmost folder that was made for the file.
+    pub made_folder: Option<AbsPath>,
     /// `None`: there was no file.
     pub before: Option<NewContent>,
     /// `None`: there is no file.
@@ -110,6 +112,7 @@ pub struct Change {
     pub by: By,
     pub path: AbsPath,
     pub moved_to: Option<AbsPath>,
+    pub made_folder: Option<AbsPath>,
     pub before: Option<FileContent>,
     pub after: Option<FileContent>,
 }

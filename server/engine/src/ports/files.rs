@@ -27,6 +27,9 @@ pub trait Files: Send + Sync {
         })
     }
 
+    fn create_real(&self, real: AbsPath, bytes: Vec<u8>, mode: u32) -> BoxFuture<'_, Result<(), DiskError>>;
+    fn set_mode_real(&self, real: AbsPath, mode: u32) -> BoxFuture<'_, Result<(), DiskError>>;
+    fn remove_folder_real(&self, real: AbsPath) -> BoxFuture<'_, Result<(), DiskError>>;
     fn remove(&self, path: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>>;
     fn remove_real(&self, real: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>>;
     fn rename_real(&self, from: AbsPath, to: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>>;

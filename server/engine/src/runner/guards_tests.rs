@@ -243,6 +243,15 @@ impl Disk for Swapping {
     fn write_real(&self, real: &AbsPath, bytes: &[u8], expected: Expected) -> Result<(), DiskError> {
         self.ticking(self.disk.write_real(real, bytes, expected))
     }
+    fn create_real(&self, real: &AbsPath, bytes: &[u8], mode: u32) -> Result<(), DiskError> {
+        self.ticking(self.disk.create_real(real, bytes, mode))
+    }
+    fn set_mode_real(&self, real: &AbsPath, mode: u32) -> Result<(), DiskError> {
+        self.ticking(self.disk.set_mode_real(real, mode))
+    }
+    fn remove_folder_real(&self, real: &AbsPath) -> Result<(), DiskError> {
+        self.ticking(self.disk.remove_folder_real(real))
+    }
     fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
         self.ticking(self.disk.remove(path, expected))
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use copydesk_workspace::hash::ContentHash;
 use tokio::sync::Notify;
 
-use super::{Boundaries, lock};
+use super::{Boundaries, MemoryChanges, lock};
 use crate::ids::SessionId;
 use crate::media::Media;
 use crate::message::Entry;
@@ -24,6 +24,8 @@ pub struct MemoryStore {
     elsewhere: Mutex<BTreeSet<SessionId>>,
     /// Sessions whose lease is this daemon's.
     held: Mutex<BTreeSet<SessionId>>,
+    /// Of the same file.
+    changes: Arc<MemoryChanges>,
     flushes: AtomicUsize,
     pages: AtomicUsize,
     boundaries: Boundaries,
@@ -39,6 +41,10 @@ impl MemoryStore {
     /// Ticks after each append.
     pub fn ticking(boundaries: Boundaries) -> Arc<Self> {
         Arc::new(Self { boundaries, ..Self::default() })
+    }
+
+    pub fn changes(&self) -> Arc<MemoryChanges> {
+        Arc::clone(&self.changes)
     }
 
     pub fn entries(&self, session: &SessionId) -> Vec<Entry> {
@@ -99,6 +105,7 @@ impl MemoryStore {
         Arc::new(Self {
             sessions: Mutex::new(lock(&self.sessions).clone()),
             media: Mutex::new(lock(&self.media).clone()),
+            changes: self.changes.survivor(),
             ..Self::default()
         })
     }

@@ -91,6 +91,26 @@ impl<D: Disk> Files for DiskFiles<D> {
         })
     }
 
+    fn create_real(&self, real: AbsPath, bytes: Vec<u8>, mode: u32) -> BoxFuture<'_, Result<(), DiskError>> {
+        Box::pin(async move {
+            self.writes.fetch_add(1, Ordering::SeqCst);
+            let result = self.disk.create_real(&real, &bytes, mode);
+            self.boundaries.tick();
+            result
+        })
+    }
+
+    fn set_mode_real(&self, real: AbsPath, mode: u32) -> BoxFuture<'_, Result<(), DiskError>> {
+        Box::pin(async move {
+            self.writes.fetch_add(1, Ordering::SeqCst);
+            self.disk.set_mode_real(&real, mode)
+        })
+    }
+
+    fn remove_folder_real(&self, real: AbsPath) -> BoxFuture<'_, Result<(), DiskError>> {
+        Box::pin(async move { self.disk.remove_folder_real(&real) })
+    }
+
     fn remove(&self, path: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
         Box::pin(async move {
             self.writes.fetch_add(1, Ordering::SeqCst);

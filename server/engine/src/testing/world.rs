@@ -8,7 +8,7 @@ use copydesk_workspace::path::AbsPath;
 
 use super::{
     Boundaries, DiskFiles, FakeClient, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeHttp, FakeIds,
-    FakeSearch, FakeSecrets, FakeShell, MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl, lock,
+    FakeSearch, FakeSecrets, FakeShell, MemoryChanges, MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl, lock,
 };
 use crate::agent::{self, Agent, AgentMode};
 use crate::config::{Config, ConfiguredModel};
@@ -29,6 +29,7 @@ pub struct World {
     pub disk: Arc<MemoryDisk>,
     pub files: Arc<DiskFiles<MemoryDisk>>,
     pub store: Arc<MemoryStore>,
+    pub changes: Arc<MemoryChanges>,
     pub grants: Arc<MemoryGrants>,
     pub client: Arc<FakeClient>,
     pub shell: Arc<FakeShell>,
@@ -68,11 +69,13 @@ impl World {
         let grants = MemoryGrants::new();
         let http = FakeHttp::new();
         let version_control = MemoryVersionControl::new();
+        let changes = store.changes();
         let ports = Ports {
             files: files.clone(),
             search: Arc::new(FakeSearch::new(disk.clone())),
             shell: shell.clone(),
             store: store.clone(),
+            changes: changes.clone(),
             model,
             environment: FakeEnvironment::new([]),
             secrets: Arc::<FakeSecrets>::default(),
@@ -93,6 +96,7 @@ impl World {
             disk,
             files,
             store,
+            changes,
             grants,
             client,
             shell,

@@ -165,6 +165,15 @@ impl Files for HeadsOnly {
     fn write(&self, path: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
         self.files.write(path, bytes, expected)
     }
+    fn create_real(&self, real: AbsPath, bytes: Vec<u8>, mode: u32) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.files.create_real(real, bytes, mode)
+    }
+    fn set_mode_real(&self, real: AbsPath, mode: u32) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.files.set_mode_real(real, mode)
+    }
+    fn remove_folder_real(&self, real: AbsPath) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.files.remove_folder_real(real)
+    }
     fn remove(&self, path: AbsPath, expected: ContentHash) -> BoxFuture<'_, Result<(), DiskError>> {
         self.files.remove(path, expected)
     }

@@ -31,6 +31,8 @@ struct State {
     nodes: BTreeMap<PathBuf, Node>,
     /// How many nodes were put there before each.
     stamps: HashMap<PathBuf, u64>,
+    /// Of files that were given one.
+    modes: HashMap<PathBuf, u32>,
     puts: u64,
     failures: HashMap<(Operation, AbsPath), DiskError>,
 }
@@ -73,11 +75,20 @@ impl MemoryDisk {
         }
     }
 
+    /// Gives a file permission bits; 644 else.
+    pub fn put_mode(&self, path: &AbsPath, mode: u32) {
+        let mut state = self.lock();
+        if let Ok(real) = state.resolve(path) {
+            state.modes.insert(real.as_path().to_owned(), mode);
+        }
+    }
+
     /// Removes whatever is there, folders with all that is in them.
     pub fn take(&self, path: &AbsPath) {
         let mut state = self.lock();
         if let Ok(place) = state.entry(path) {
             state.nodes.retain(|node, _| !node.starts_with(place.as_path()));
+            state.modes.retain(|node, _| !node.starts_with(place.as_path()));
         }
     }
 
@@ -114,9 +125,10 @@ impl Disk for MemoryDisk {
         let real = state.checked(Operation::Stat, path)?;
         let inode = state.stamps.get(real.as_path()).copied().unwrap_or_default();
         let stamp = Stamp { inode, ..Stamp::default() };
+        let mode = Some(state.modes.get(real.as_path()).copied().unwrap_or(0o644));
         match state.node(real.as_path()) {
-            Some(Node::File(bytes)) => Ok(Stat { kind: FileKind::File, len: bytes.len() as u64, stamp }),
-            Some(Node::Folder) => Ok(Stat { kind: FileKind::Directory, len: 0, stamp }),
+            Some(Node::File(bytes)) => Ok(Stat { kind: FileKind::File, len: bytes.len() as u64, stamp, mode }),
+            Some(Node::Folder) => Ok(Stat { kind: FileKind::Directory, len: 0, stamp, mode: Some(0o755) }),
             Some(Node::Link(_)) | None => Err(DiskError::NotFound(path.clone())),
         }
     }
@@ -163,6 +175,36 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
+    fn create_real(&self, real: &AbsPath, bytes: &[u8], mode: u32) -> Result<(), DiskError> {
+        self.write_real(real, bytes, Expected::Absent)?;
+        self.set_mode_real(real, mode)
+    }
+
+    fn set_mode_real(&self, real: &AbsPath, mode: u32) -> Result<(), DiskError> {
+        self.without_links(real)?;
+        let mut state = self.lock();
+        state.checked(Operation::Write, real)?;
+        state.file(real, real)?;
+        state.modes.insert(real.as_path().to_owned(), mode);
+        Ok(())
+    }
+
+    fn remove_folder_real(&self, real: &AbsPath) -> Result<(), DiskError> {
+        self.without_links(real)?;
+        let mut state = self.lock();
+        state.checked(Operation::Remove, real)?;
+        match state.node(real.as_path()) {
+            Some(Node::Folder) => {}
+            Some(_) => return Err(not_a_folder(real)),
+            None => return Err(DiskError::NotFound(real.clone())),
+        }
+        if state.nodes.keys().any(|path| path.parent() == Some(real.as_path())) {
+            return Err(DiskError::Other { path: real.clone(), reason: "something is in it".into() });
+        }
+        state.nodes.remove(real.as_path());
+        Ok(())
+    }
+
     fn remove(&self, path: &AbsPath, expected: ContentHash) -> Result<(), DiskError> {
         let mut state = self.lock();
         let real = state.checked(Operation::Remove, path)?;
@@ -170,6 +212,7 @@ impl Disk for MemoryDisk {
             return Err(DiskError::Changed(path.clone()));
         }
         state.nodes.remove(real.as_path());
+        state.modes.remove(real.as_path());
         Ok(())
     }
 
@@ -186,6 +229,9 @@ impl Disk for MemoryDisk {
         }
         if let Some(node) = state.nodes.remove(from.as_path()) {
             state.insert(to.as_path(), node);
+            if let Some(mode) = state.modes.remove(from.as_path()) {
+                state.modes.insert(to.as_path().to_owned(), mode);
+            }
         }
         Ok(())
     }
