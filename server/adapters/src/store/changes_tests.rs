@@ -5,6 +5,7 @@
 use std::fs;
 
 use copydesk_engine::ports::{Elsewhere, Lease, SessionMeta, Store as _};
+use copydesk_workspace::review::HunkId;
 use rusqlite::Connection;
 
 use super::*;
@@ -309,7 +310,8 @@ async fn r12_1_c94_changes_of_a_file_of_format_4_are_read_whole() {
     let changes = list(&store, "ses_1").await;
     let by: Vec<_> = changes.iter().map(|change| (change.id.0, change.by.clone())).collect();
     let of = vec![ChangeId(1), ChangeId(2)];
-    assert_eq!(by, [(1, By::Agent), (2, By::Command), (4, By::Undo { of }), (5, By::Accept), (6, By::Reject)]);
+    let (accept, reject) = (By::Accept { hunks: [1, 2].map(HunkId).into() }, By::Reject { hunks: vec![HunkId(3)] });
+    assert_eq!(by, [(1, By::Agent), (2, By::Command), (4, By::Undo { of }), (5, accept), (6, reject)]);
     for (number, change) in changes.iter().enumerate() {
         let [before, after] = [change.before, change.after].map(|content| content.unwrap());
         assert_eq!(before.hash, ContentHash::of(&version(50, number)));

@@ -8,7 +8,8 @@ use copydesk_workspace::path::AbsPath;
 
 use super::{
     Boundaries, DiskFiles, FakeClient, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeHttp, FakeIds,
-    FakeSearch, FakeSecrets, FakeShell, MemoryChanges, MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl, lock,
+    FakeSearch, FakeSecrets, FakeShell, MemoryChanges, MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl,
+    lock,
 };
 use crate::agent::{self, Agent, AgentMode};
 use crate::config::{Config, ConfiguredModel};
