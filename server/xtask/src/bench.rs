@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: the release build against the bars that need no peer beside it: start to the answered `initialize`, memory when idle after
 //! that, and size. Linux; the bars stand for a quiet machine.
 
+pub(crate) mod edits;
 pub(crate) mod peers;
 pub(crate) mod tools;
 

@@ -79,6 +79,21 @@ enum Task {
 enum Beside {
     /// Beside opencode, codex and gemini-cli on one scripted server: start, idle memory, warm turns. Installs them from npm; takes some minutes
     Peers,
+    /// Edits of known meaning in real files of this machine, written with the drift of models: what lands right, what is refused, what lands wrong
+    Edits {
+        /// Of each tool
+        #[arg(long, default_value_t = 4000)]
+        samples: usize,
+        /// Without it, one by the clock
+        #[arg(long)]
+        seed: Option<u64>,
+        /// A folder with files to edit; may be given several times. Without it: the sources of crates, of Python and of npm packages
+        #[arg(long)]
+        corpus: Vec<PathBuf>,
+        /// How many of the samples opencode's own tool is given too, 300 at most. Installs it from npm; a sample takes about a second
+        #[arg(long, default_value_t = 0)]
+        opencode: usize,
+    },
     /// Tools in process: `glob` and `grep` beside the `rg` binary over 100,000 files (made once, below `target/tmp`), work on large texts
     Tools,
 }
@@ -95,6 +110,9 @@ fn main() -> ExitCode {
         Task::GateProof { texts, runs, seed } => gate_proof::run(&root, texts, runs, seed),
         Task::LocalModel => local_model::run(&root),
         Task::Bench { beside: Some(Beside::Peers), .. } => bench::peers::run(&root),
+        Task::Bench { beside: Some(Beside::Edits { samples, seed, corpus, opencode }), .. } => {
+            bench::edits::run(&root, samples, seed, &corpus, opencode)
+        }
         Task::Bench { beside: Some(Beside::Tools), .. } => bench::tools::run(&root),
         Task::Bench { binary, runs, beside: None } => bench::run(&root, binary, runs),
     };

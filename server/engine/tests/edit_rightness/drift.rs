@@ -32,7 +32,9 @@ impl Drift {
     pub(crate) fn goes_with(&self, other: &Drift) -> bool {
         let is_of_text = |drift: &Drift| matches!(drift.write, Text(_)) || drift.name.contains("escaped");
         let is_plain = self.name == "none" || other.name == "none";
-        self.name != other.name && !is_plain && !(is_of_text(self) && is_of_text(other))
+        let is_both = |of: &str| self.name.contains(of) || other.name.contains(of);
+        let is_of_escapes = is_both("escaped") && is_both("typed typographic");
+        self.name != other.name && !is_plain && !is_of_escapes && !(is_of_text(self) && is_of_text(other))
     }
 }
 

@@ -149,7 +149,7 @@ fn row(sample: &Sample, ran: &Ran, fault: Option<&str>) -> serde_json::Value {
     let written: Vec<_> = sample.written.iter().map(|one| json!({"old": one.old, "new": one.new})).collect();
     json!({
         "kind": sample.kind, "edit": sample.edit, "source": sample.source, "must": must, "outcome": outcome, "fault": fault,
-        "text": sample.text, "oracle": sample.oracle, "written": written,
+        "text": sample.text, "oracle": sample.oracle, "written": written, "said": ran.said.first(),
     })
 }
 

@@ -46,13 +46,13 @@ impl<'a> Window<'a> {
         Window { file: self.file, first: self.first, old: &old }.rewrite_as_it_is(&new)
     }
 
-    /// Where only the first line that is not blank has an indentation which is not the file's: its index, that indentation and the file's. It was copied from the
-    /// first letter on, and so was the new text's.
+    /// Where the first line that is not blank was copied from its first letter on, as the new text's was then, and the others as they are: its index, its
+    /// indentation and the file's.
     fn first_indent(&self) -> Option<(usize, &'a str, &'a str)> {
         let pairs = self.old.iter().enumerate().map(|(at, old)| (at, *old, self.file.line(self.first + at)));
         let mut pairs =
             pairs.filter(|(_, old, _)| !old.trim().is_empty()).map(|(at, old, file)| (at, indent(old), indent(file)));
-        let first = pairs.next().filter(|(_, old, file)| old != file)?;
+        let first = pairs.next().filter(|(_, old, file)| old.is_empty() && !file.is_empty())?;
         let mut rest = pairs.peekable();
         (rest.peek().is_some() && rest.all(|(_, old, file)| old == file)).then_some(first)
     }

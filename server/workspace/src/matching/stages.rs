@@ -62,6 +62,11 @@ impl Search<'_> {
         {
             return Err(MatchError::AlreadyInPlace { line: self.lines.at(place) + 1 });
         }
+        // Whole lines go with the indentation before the first of them.
+        let is_removal = self.new.is_empty() && self.old.ends_with('\n');
+        if is_removal && starts.iter().any(|start| self.left_out(*start).is_some()) {
+            return Ok(None);
+        }
         if let Some(line) = starts.iter().find_map(|start| self.unclear_depth(*start)) {
             let first = self.old.lines().next().unwrap_or_default();
             if !indent(first).is_empty() {
@@ -91,15 +96,17 @@ impl Search<'_> {
     fn unclear_depth(&self, start: usize) -> Option<usize> {
         let mut old = self.old.lines();
         let first = old.next().filter(|first| !first.trim().is_empty() && old.all(|line| line.trim().is_empty()))?;
-        let line = self.lines.at(start);
-        let left_out = &self.file.text[self.lines.start(line)..start];
-        let is_whole = self.lines.line(line).trim() == first.trim();
-        if left_out.is_empty() || !left_out.trim().is_empty() || !is_whole {
-            return None;
-        }
+        let line = self.left_out(start).filter(|line| self.lines.line(*line).trim() == first.trim())?;
         let depth = indent(self.lines.line(line));
         let mut more = self.new.lines().skip(1).filter(|line| !line.trim().is_empty());
         more.any(|line| !line.starts_with(depth)).then_some(line)
+    }
+
+    /// The zero-based line of a place that has some of its indentation before it, and nothing else.
+    fn left_out(&self, start: usize) -> Option<usize> {
+        let line = self.lines.at(start);
+        let before = &self.file.text[self.lines.start(line)..start];
+        (!before.is_empty() && before.trim().is_empty()).then_some(line)
     }
 
     /// All stages but the exact one.

@@ -1,9 +1,9 @@
 //! `cargo xtask bench peers`: the release build beside opencode, codex and gemini-cli, in one run against one scripted server. Linux; needs npm, and root
 //! or user namespaces: all of it runs in a network namespace of its own, where nothing but loopback can be reached.
 
-mod agent;
-mod install;
-mod server;
+pub(super) mod agent;
+pub(super) mod install;
+pub(super) mod server;
 
 use std::path::Path;
 use std::time::Duration;
@@ -30,10 +30,10 @@ struct Measured {
 }
 
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    if std::env::var_os(INSIDE).is_none() {
+    if !is_inside() {
         command::run(command::cargo(root, &["build", "--locked", "--release", "-p", "copydesk"]))?;
-        install::all(root)?;
-        return enter_namespace(root);
+        install::packages(root, install::ALL)?;
+        return enter_namespace(root, &["bench", "peers"]);
     }
     let work = working_folder(root)?;
     let peers = install::peers(root, &work)?;
@@ -150,19 +150,25 @@ fn verdict(
     if missed.is_empty() { Ok(()) } else { Err(format!("\nmissed: {}", missed.join("; "))) }
 }
 
-fn enter_namespace(root: &Path) -> Result<(), String> {
+/// Runs this program again where nothing but loopback can be reached, with `INSIDE` set.
+pub(super) fn enter_namespace(root: &Path, arguments: &[&str]) -> Result<(), String> {
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut inside = std::process::Command::new("unshare");
     inside
-        .args(["--net", "--map-root-user", "--", "sh", "-c", "ip link set lo up && exec \"$0\" bench peers"])
+        .args(["--net", "--map-root-user", "--", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"])
         .arg(this)
+        .args(arguments)
         .current_dir(root)
         .env(INSIDE, "1");
     command::run(inside)
 }
 
+pub(super) fn is_inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
 /// Below the build's own: codex leaves out its helpers where its home lies in the temporary folder.
-fn working_folder(root: &Path) -> Result<std::path::PathBuf, String> {
+pub(super) fn working_folder(root: &Path) -> Result<std::path::PathBuf, String> {
     let folder = root.join(format!("target/bench-peers-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(folder)

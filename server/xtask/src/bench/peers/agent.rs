@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 #[derive(Debug)]
-pub(super) struct Peer {
+pub(in crate::bench) struct Peer {
     pub(super) name: &'static str,
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
@@ -20,14 +20,14 @@ pub(super) struct Peer {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Dialect {
+pub(in crate::bench) enum Dialect {
     /// With the name of its tool that reads a file, and of that tool's parameter for the path.
     Acp { read: &'static str, parameter: &'static str },
     /// codex's app-server: JSON lines without `jsonrpc`. It reads by a shell command.
     Codex,
 }
 
-pub(super) struct Agent {
+pub(in crate::bench) struct Agent {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -40,7 +40,7 @@ pub(super) struct Agent {
 
 impl Agent {
     /// With the time from the start of the process to the answered `initialize`.
-    pub(super) fn start(peer: &Peer, folder: &Path) -> Result<(Self, Duration), String> {
+    pub(in crate::bench) fn start(peer: &Peer, folder: &Path) -> Result<(Self, Duration), String> {
         let started = Instant::now();
         let mut child = Command::new(&peer.program)
             .args(&peer.arguments)
@@ -87,13 +87,18 @@ impl Agent {
         Ok(times)
     }
 
-    fn acp_turn(&mut self, prompt: &str) -> Result<Duration, String> {
+    /// A turn of ACP in a session of its own. With its answer.
+    pub(in crate::bench) fn turn(&mut self, prompt: &str) -> Result<(Value, Duration), String> {
         let session = self.call("session/new", &json!({ "cwd": self.folder, "mcpServers": [] }))?;
         self.told.clear();
         let began = Instant::now();
         let params = json!({ "sessionId": session["sessionId"], "prompt": [{ "type": "text", "text": prompt }] });
         let answer = self.call("session/prompt", &params)?;
-        let took = began.elapsed();
+        Ok((answer, began.elapsed()))
+    }
+
+    fn acp_turn(&mut self, prompt: &str) -> Result<Duration, String> {
+        let (answer, took) = self.turn(prompt)?;
         let is_call = |told: &&Value| told["params"]["update"]["sessionUpdate"] == "tool_call";
         let reads = self.told.iter().filter(is_call).count();
         expect(answer["stopReason"] == "end_turn", prompt, reads, &answer)?;
@@ -135,7 +140,7 @@ impl Agent {
     }
 
     /// Peers leave children behind: their group is ended, whatever they do.
-    pub(super) fn end(mut self) {
+    pub(in crate::bench) fn end(mut self) {
         drop(self.input);
         let group = format!("-{}", self.child.id());
         for signal in ["-TERM", "-KILL"] {

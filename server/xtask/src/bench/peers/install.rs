@@ -31,8 +31,11 @@ fn folder(root: &Path) -> PathBuf {
     root.join("target/tools/peers")
 }
 
-pub(super) fn all(root: &Path) -> Result<(), String> {
-    for (name, package) in PACKAGES {
+/// Folders of `PACKAGES`.
+pub(in crate::bench) const ALL: &[&str] = &["aimock", "opencode", "codex", "gemini", "node"];
+
+pub(in crate::bench) fn packages(root: &Path, wanted: &[&str]) -> Result<(), String> {
+    for (name, package) in PACKAGES.iter().filter(|(name, _)| wanted.contains(name)) {
         let folder = folder(root).join(name);
         if folder.join("node_modules").exists() {
             continue;
@@ -57,34 +60,12 @@ pub(super) fn all(root: &Path) -> Result<(), String> {
 pub(super) fn peers(root: &Path, work: &Path) -> Result<Vec<Peer>, String> {
     let installed = folder(root);
     let base = format!("http://127.0.0.1:{PORT}");
-    let home = |name: &str, file: &str, text: &str| {
-        let path = work.join(name).join(file);
-        let parent = path.parent().unwrap_or(work);
-        std::fs::create_dir_all(parent)
-            .and_then(|()| std::fs::write(&path, text))
-            .map(|()| work.join(name).display().to_string())
-            .map_err(|error| format!("{}: {error}", path.display()))
-    };
+    let home = |name: &str, file: &str, text: &str| home(work, name, file, text);
     let path = ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned());
-    let models = json!({ "mock": { "npm": "@ai-sdk/openai-compatible", "name": "Mock",
-        "options": { "baseURL": format!("{base}/v1"), "apiKey": "dummy" },
-        "models": { "gpt-mock": { "name": "Mock", "tool_call": true, "limit": { "context": 128_000, "output": 8192 } } } } });
+    let models = models("gpt-mock");
 
     let config = json!({ "model": "mock/gpt-mock", "provider": models }).to_string();
     let ours = home("copydesk", ".config/copydesk/copydesk.jsonc", &config)?;
-
-    let config = json!({ "autoupdate": false, "share": "disabled", "snapshot": false, "lsp": false, "formatter": false,
-        "model": "mock/gpt-mock", "small_model": "mock/gpt-mock", "enabled_providers": ["mock"],
-        "permission": { "read": "allow", "external_directory": "allow" }, "provider": models });
-    let opencode = home("opencode", "opencode.json", &config.to_string())?;
-    let mut opencode_environment =
-        vec![("HOME", opencode.clone()), ("OPENCODE_CONFIG", format!("{opencode}/opencode.json")), path.clone()];
-    for (name, folder) in
-        [("XDG_CONFIG_HOME", "c"), ("XDG_DATA_HOME", "d"), ("XDG_CACHE_HOME", "k"), ("XDG_STATE_HOME", "s")]
-    {
-        opencode_environment.push((name, format!("{opencode}/{folder}")));
-    }
-    opencode_environment.extend(OPENCODE_OFF.iter().map(|name| (*name, "1".to_owned())));
 
     let codex = home("codex", ".codex/config.toml", &codex_config(&base))?;
     let temp = work.join("codex/tmp");
@@ -140,15 +121,52 @@ pub(super) fn peers(root: &Path, work: &Path) -> Result<Vec<Peer>, String> {
             dialect: Dialect::Codex,
             starts: 11,
         },
-        Peer {
-            name: "opencode",
-            program: installed.join("opencode/node_modules/opencode-linux-x64/bin/opencode"),
-            arguments: vec!["acp".to_owned()],
-            environment: opencode_environment,
-            dialect: Dialect::Acp { read: "read", parameter: "filePath" },
-            starts: 5,
-        },
+        opencode(root, work, "gpt-mock")?,
     ])
+}
+
+/// Which of its tools it offers depends on the model's name.
+pub(in crate::bench) fn opencode(root: &Path, work: &Path, model: &str) -> Result<Peer, String> {
+    let named = format!("mock/{model}");
+    let config = json!({ "autoupdate": false, "share": "disabled", "snapshot": false, "lsp": false, "formatter": false,
+        "model": named, "small_model": named, "enabled_providers": ["mock"],
+        "permission": { "read": "allow", "edit": "allow", "external_directory": "allow" }, "provider": models(model) });
+    let home = home(work, "opencode", "opencode.json", &config.to_string())?;
+    let mut environment = vec![
+        ("HOME", home.clone()),
+        ("OPENCODE_CONFIG", format!("{home}/opencode.json")),
+        ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
+    ];
+    for (name, folder) in
+        [("XDG_CONFIG_HOME", "c"), ("XDG_DATA_HOME", "d"), ("XDG_CACHE_HOME", "k"), ("XDG_STATE_HOME", "s")]
+    {
+        environment.push((name, format!("{home}/{folder}")));
+    }
+    environment.extend(OPENCODE_OFF.iter().map(|name| (*name, "1".to_owned())));
+    Ok(Peer {
+        name: "opencode",
+        program: folder(root).join("opencode/node_modules/opencode-linux-x64/bin/opencode"),
+        arguments: vec!["acp".to_owned()],
+        environment,
+        dialect: Dialect::Acp { read: "read", parameter: "filePath" },
+        starts: 5,
+    })
+}
+
+fn models(model: &str) -> serde_json::Value {
+    json!({ "mock": { "npm": "@ai-sdk/openai-compatible", "name": "Mock",
+        "options": { "baseURL": format!("http://127.0.0.1:{PORT}/v1"), "apiKey": "dummy" },
+        "models": { model: { "name": "Mock", "tool_call": true, "limit": { "context": 128_000, "output": 8192 } } } } })
+}
+
+/// Makes the home of a peer with one file in it.
+fn home(work: &Path, name: &str, file: &str, text: &str) -> Result<String, String> {
+    let path = work.join(name).join(file);
+    let parent = path.parent().unwrap_or(work);
+    std::fs::create_dir_all(parent)
+        .and_then(|()| std::fs::write(&path, text))
+        .map(|()| work.join(name).display().to_string())
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// One provider, nothing asked, nothing sent elsewhere.

@@ -15,13 +15,18 @@ use super::median;
 /// Of the namespace, which is nobody else's.
 pub(super) const PORT: u16 = 4010;
 
-pub(super) struct Server(Child);
+pub(in crate::bench) struct Server(Child);
 
 impl Server {
     /// Answers `ONETURN` at once, `TENREAD` after ten calls of the peer's own read tool.
     pub(super) fn start(root: &Path, work: &Path, peer: &Peer, files: &Path) -> Result<Self, String> {
+        Self::scripted(root, work, &fixtures(peer.dialect, files))
+    }
+
+    /// Answers as `fixtures` of aimock say.
+    pub(in crate::bench) fn scripted(root: &Path, work: &Path, fixtures: &Value) -> Result<Self, String> {
         let script = work.join("script.json");
-        std::fs::write(&script, fixtures(peer.dialect, files).to_string()).map_err(|error| error.to_string())?;
+        std::fs::write(&script, fixtures.to_string()).map_err(|error| error.to_string())?;
         let child = Command::new("node")
             .arg(root.join("target/tools/peers/aimock/node_modules/@copilotkit/aimock/dist/cli.js"))
             .args(["-p", &PORT.to_string(), "--log-level", "silent", "-f"])
