@@ -1,6 +1,9 @@
 // Types of Copydesk's additions to LSP and ACP. Generated from the table of methods: do not edit.
 // ACP's own types are those of its SDK.
 
+/** What happened to a file as a whole. */
+export type ChangeKind = "created" | "modified" | "deleted" | "moved";
+
 /** One file that changed. */
 export interface ChangedFile {
   uri: string;
@@ -41,6 +44,36 @@ export interface DiagnosticsResult {
 
 /** Whether the problems of a document are known. */
 export type DiagnosticsState = "ready" | "not_ready" | "unavailable";
+
+/** What is compared. */
+export type DiffOf = "last_turn" | { turn: string } | "session" | "head";
+
+/** Client to daemon: a diff of the agent's edits, or of the files that it touched. */
+export interface DiffParams {
+  sessionId: string;
+  /** Absent: `last_turn`. */
+  of?: DiffOf;
+}
+
+/** The diff, as text and in numbers. */
+export interface DiffResult {
+  /** Unified, one after the other; empty where nothing differs. */
+  diff: string;
+  files: DiffedFile[];
+  /** Lines, over all files. */
+  added: number;
+  removed: number;
+}
+
+/** The numbers of one file. */
+export interface DiffedFile {
+  uri: string;
+  kind: ChangeKind;
+  /** It is no text, and has no lines to count. */
+  binary?: boolean;
+  added: number;
+  removed: number;
+}
 
 /** The problems of one document. */
 export interface DocumentDiagnostics {
@@ -195,7 +228,7 @@ export interface UnsavedDocument {
 /** The editor's own word on the workspace. */
 export type WorkspaceTrust = "trusted" | "untrusted";
 
-/** What the daemon asks of the client: params and result of each method. */
+/** What the daemon asks of the client, by the names of the methods. */
 export interface DaemonRequests {
   /** The problems of these documents at or after these versions, from the editor's own language servers. */
   "_copydesk/diagnostics": { params: DiagnosticsParams; result: DiagnosticsResult };
@@ -205,8 +238,22 @@ export interface DaemonRequests {
   "_copydesk/save": { params: SaveParams; result: SaveResult };
   /** These files changed on the disk: read clean buffers again, leave unsaved text alone. */
   "_copydesk/files_changed": { params: FilesChangedParams; result: FilesChangedResult };
-  /** The user trusts the workspace now, or does not any more; in force from the next turn on. */
-  "_copydesk/trust_changed": { params: TrustChangedParams; result: unknown };
+}
+
+/** What the client asks of the daemon, by the names of the methods. */
+export interface ClientRequests {
   /** What the user has allowed for longer than once, as it holds in a session; takes back what is named. */
   "_copydesk/grants": { params: GrantsParams; result: GrantsResult };
+  /** A turn or the whole session as one patch, or the files that it touched against Git's HEAD. */
+  "_copydesk/diff": { params: DiffParams; result: DiffResult };
+}
+
+/** What the daemon tells the client, by the names of the methods. */
+export interface DaemonNotifications {
+}
+
+/** What the client tells the daemon, by the names of the methods. */
+export interface ClientNotifications {
+  /** The user trusts the workspace now, or does not any more; in force from the next turn on. */
+  "_copydesk/trust_changed": TrustChangedParams;
 }

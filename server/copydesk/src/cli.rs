@@ -27,6 +27,8 @@ pub enum Command {
     Acp,
     /// Run one prompt in this folder and show its turn; what standard input holds, where it is no terminal, is given as context
     Run(Run),
+    /// Show what the agent did to the files of this folder in its last turn, as a patch
+    Diff(Diff),
     /// Keep the keys of providers in a file that only you can read
     Auth {
         #[command(subcommand)]
@@ -89,6 +91,28 @@ pub struct Run {
     /// How much runs without a question where no rule of yours speaks; kept with the session
     #[arg(long, value_enum)]
     pub permission_mode: Option<PermissionMode>,
+}
+
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// What this turn did instead
+    #[arg(long, value_name = "ID", conflicts_with_all = ["all", "head"])]
+    pub turn: Option<String>,
+    /// All that the agent did in the session, without what was undone
+    #[arg(long, conflicts_with = "head")]
+    pub all: bool,
+    /// The files that the session touched, as they are now, against the commit that is checked out (Git's HEAD)
+    #[arg(long)]
+    pub head: bool,
+    /// The names of the files with their counts of lines instead of the patch
+    #[arg(long, conflicts_with = "json")]
+    pub stat: bool,
+    /// Of the session of this id instead of the one that was used last here
+    #[arg(short, long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -9,6 +9,7 @@ pub mod acp;
 pub mod acp_questions;
 pub mod acp_types;
 pub mod agent_description;
+mod change_views;
 pub mod cli;
 pub mod commands;
 pub mod demo;

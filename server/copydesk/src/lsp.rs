@@ -49,6 +49,9 @@ pub struct Services {
     pub shell: Arc<OsShell>,
 }
 
+/// Additions of ours that speak of a session.
+const OF_SESSIONS: [&str; 2] = [methods::GRANTS, methods::DIFF];
+
 /// One editor.
 pub struct Face {
     state: Arc<ClientState>,
@@ -120,7 +123,7 @@ impl Handler for Face {
         if self.state.was_shut_down() {
             return Reply::Now(Err(RpcError::invalid_request("only `exit` may follow `shutdown`")));
         }
-        let is_of_sessions = request.method.starts_with("session/") || request.method == methods::GRANTS;
+        let is_of_sessions = request.method.starts_with("session/") || OF_SESSIONS.contains(&request.method.as_str());
         if is_of_sessions && self.state.speaks_acp() {
             return self.sessions.request(request);
         }

@@ -1,5 +1,7 @@
 //! ACP's session methods on the engine, for every face that speaks them. Lifecycle and documents are the faces' own.
 
+mod diff;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use copydesk_engine::message::TurnEnd;
 use copydesk_engine::ports::{BoxFuture, Client as _, Connection, StoreError};
 use copydesk_engine::session::{Choices, SessionError, SessionHandle};
 use copydesk_protocol::additions::{GrantsParams, GrantsResult};
-use copydesk_protocol::methods::GRANTS;
+use copydesk_protocol::methods::{DIFF, GRANTS};
 use copydesk_protocol::rpc::{Notification, Reply, Request, RpcError};
 use copydesk_workspace::path::AbsPath;
 use serde::Serialize;
@@ -55,6 +57,7 @@ impl SessionMethods {
             "session/set_mode" => self.set_mode(request.params),
             "session/set_config_option" => self.set_config_option(request.params),
             GRANTS => self.grants(request.params),
+            DIFF => self.diff(request.params),
             method => Reply::Now(Err(RpcError::method_not_found(method))),
         }
     }
@@ -291,10 +294,8 @@ impl SessionMethods {
 
     /// Revokes what the request names, then answers with all that holds.
     fn grants(&self, value: Value) -> Reply {
-        let wanted = params::<GrantsParams>(value).and_then(|request| {
-            let session = self.engine.session(&SessionId::new(&request.session_id)).map_err(engine_error)?;
-            Ok((session, request.revoke))
-        });
+        let wanted = params::<GrantsParams>(value)
+            .and_then(|request| Ok((self.session_named(request.session_id)?, request.revoke)));
         match wanted {
             Ok((session, revoke)) => Reply::Abortable(Box::pin(async move {
                 let grants = session.grants();
@@ -314,6 +315,11 @@ impl SessionMethods {
 
     fn session(&self, id: &acp::SessionId) -> Result<SessionHandle, RpcError> {
         self.engine.session(&session_id(id)).map_err(engine_error)
+    }
+
+    /// By the id in a method of ours.
+    fn session_named(&self, id: String) -> Result<SessionHandle, RpcError> {
+        self.engine.session(&SessionId::new(id)).map_err(engine_error)
     }
 }
 
@@ -370,6 +376,10 @@ fn engine_error(error: EngineError) -> RpcError {
         | EngineError::Store(StoreError::Elsewhere(_)) => RpcError::invalid_params(error.to_string()),
         EngineError::Store(_) | EngineError::ShuttingDown => RpcError::internal(error.to_string()),
     }
+}
+
+fn store_error(error: StoreError) -> RpcError {
+    engine_error(EngineError::Store(error))
 }
 
 fn session_error(error: SessionError) -> RpcError {

@@ -3,6 +3,7 @@
 mod ask;
 mod client;
 mod countdown;
+mod diff;
 mod editor;
 mod files;
 mod paint;
@@ -27,7 +28,7 @@ use copydesk_engine::ports::{Connection, Elsewhere};
 use copydesk_engine::session::{SessionError, SessionHandle};
 use copydesk_workspace::path::AbsPath;
 
-use crate::cli::{OutputFormat, Run};
+use crate::cli::{Diff, OutputFormat, Run};
 use crate::lsp::Services;
 use crate::process::{self, Signalled, Signals};
 use crate::{log, serve};
@@ -57,19 +58,49 @@ struct Refusal {
 pub async fn run(run: Run, services: Services) -> io::Result<ExitCode> {
     let terminals = Terminals::of_process();
     let screen = Arc::new(Screen::new(Box::new(tokio::fs::File::from_std(process::take_stdout()?.into()))));
-    let (engine, shell, servers) = (services.engine.clone(), services.shell.clone(), services.language_servers.clone());
-    let told = screen.clone();
-    let working = work(run, services, terminals, screen);
-    let code = match working.await {
+    ended(&services, &screen, work(run, &services, terminals, screen.clone())).await
+}
+
+/// Shows what a session of the current folder did.
+pub async fn diff(diff: Diff, services: Services) -> io::Result<ExitCode> {
+    let is_terminal = Terminals::of_process().output;
+    let paint = Paint::new(is_terminal, |name| std::env::var(name).ok());
+    let screen = Arc::new(Screen::new(Box::new(tokio::fs::File::from_std(process::take_stdout()?.into()))));
+    let client = TerminalClient::text(screen.clone(), no_paint(), no_paint());
+    let connection = connection(&services, Arc::new(client));
+    let shown = diff::run(&diff, &services.engine, &connection, &screen, paint, is_terminal);
+    ended(&services, &screen, shown).await
+}
+
+/// The end of the program, whatever came of its work.
+async fn ended(
+    services: &Services,
+    screen: &Screen,
+    work: impl Future<Output = Result<u8, Refusal>>,
+) -> io::Result<ExitCode> {
+    let code = match work.await {
         Ok(code) => code,
         Err(Refusal { code, text }) => {
             // It may quote what others have written: names of files, agents of a project.
-            told.tell(&format!("{}\n", escaped(text.trim_end()))).await;
+            screen.tell(&format!("{}\n", escaped(text.trim_end()))).await;
             code
         }
     };
-    serve::wind_down(&engine, &shell, &servers).await;
+    serve::wind_down(&services.engine, &services.shell, &services.language_servers).await;
     Ok(ExitCode::from(code))
+}
+
+fn connection(services: &Services, client: Arc<TerminalClient>) -> Connection {
+    Connection {
+        client,
+        editor: Arc::new(NoEditor),
+        diagnostics: services.checks.clone(),
+        overlay: Arc::new(Overlay::new()),
+    }
+}
+
+fn no_paint() -> Paint {
+    Paint::new(false, |_| None)
 }
 
 /// Which of the standard streams are terminals.
@@ -91,7 +122,7 @@ impl Terminals {
     }
 }
 
-async fn work(run: Run, services: Services, terminals: Terminals, screen: Arc<Screen>) -> Result<u8, Refusal> {
+async fn work(run: Run, services: &Services, terminals: Terminals, screen: Arc<Screen>) -> Result<u8, Refusal> {
     let mut signals = Signals::listen().map_err(|error| failed(&error))?;
     let prompt = tokio::select! {
         prompt = prompt(&run, terminals) => prompt?,
@@ -105,12 +136,7 @@ async fn work(run: Run, services: Services, terminals: Terminals, screen: Arc<Sc
     if terminals.input && terminals.errors {
         client.ask_at_terminal();
     }
-    let connection = Connection {
-        client: client.clone(),
-        editor: Arc::new(NoEditor),
-        diagnostics: services.checks.clone(),
-        overlay: Arc::new(Overlay::new()),
-    };
+    let connection = connection(services, client.clone());
     let session = open(&services.engine, &run, connection).await?;
     log::follow(&session.config());
     client.set_session(session.clone());
@@ -208,7 +234,10 @@ async fn open(engine: &Engine, run: &Run, connection: Connection) -> Result<Sess
     let folder = current_folder()?;
     let id = match &run.session {
         Some(id) => Some(SessionId::new(id)),
-        None if run.go_on => Some(last_session(engine, &folder).await?),
+        None if run.go_on => Some(last_session(engine, &folder).await?.ok_or_else(|| {
+            let text = format!("There is no session to continue in {folder}. Without --continue a new one is begun.");
+            Refusal { code: FAILED, text }
+        })?),
         None => None,
     };
     let opened = match id {
@@ -233,16 +262,21 @@ async fn open(engine: &Engine, run: &Run, connection: Connection) -> Result<Sess
     })
 }
 
-async fn last_session(engine: &Engine, folder: &AbsPath) -> Result<SessionId, Refusal> {
-    let listing = Listing { folder: Some(folder.clone()), cursor: None };
-    let page = engine.list_sessions(listing).await.map_err(|error| failed(&error))?;
-    match page.sessions.into_iter().next() {
-        Some(last) => Ok(last.meta.id),
-        None => Err(Refusal {
-            code: FAILED,
-            text: format!("There is no session to continue in {folder}. Without --continue a new one is begun."),
+/// The one of this id, else the folder's last one.
+async fn chosen_session(engine: &Engine, folder: &AbsPath, id: Option<&str>) -> Result<SessionId, Refusal> {
+    match id {
+        Some(id) => Ok(SessionId::new(id)),
+        None => last_session(engine, folder).await?.ok_or_else(|| {
+            let text = format!("There was no session in {folder} yet: run this where the agent has worked.");
+            Refusal { code: FAILED, text }
         }),
     }
+}
+
+async fn last_session(engine: &Engine, folder: &AbsPath) -> Result<Option<SessionId>, Refusal> {
+    let listing = Listing { folder: Some(folder.clone()), cursor: None };
+    let page = engine.list_sessions(listing).await.map_err(|error| failed(&error))?;
+    Ok(page.sessions.into_iter().next().map(|last| last.meta.id))
 }
 
 fn no_choice(error: SessionError, session: &SessionHandle) -> Refusal {

@@ -1,5 +1,6 @@
 //! The engine as the faces see it: sessions are opened here, and driven through their handles. What is done with stored ones stands in `stored`.
 
+mod diffs;
 mod fresh;
 mod stored;
 mod transitions;

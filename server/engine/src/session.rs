@@ -4,6 +4,7 @@ mod actor;
 mod agents;
 mod attached;
 mod context;
+mod diffs;
 mod first_model;
 mod journal;
 mod trust;

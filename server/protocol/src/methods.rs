@@ -5,8 +5,8 @@ use agent_client_protocol_schema::v1 as acp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::additions::{
-    DiagnosticsParams, DiagnosticsResult, FilesChangedParams, FilesChangedResult, GrantsParams, GrantsResult,
-    LanguageParams, LanguageResult, SaveParams, SaveResult, TrustChangedParams,
+    DiagnosticsParams, DiagnosticsResult, DiffParams, DiffResult, FilesChangedParams, FilesChangedResult, GrantsParams,
+    GrantsResult, LanguageParams, LanguageResult, SaveParams, SaveResult, TrustChangedParams,
 };
 
 pub const DIAGNOSTICS: &str = "_copydesk/diagnostics";
@@ -15,6 +15,7 @@ pub const SAVE: &str = "_copydesk/save";
 pub const FILES_CHANGED: &str = "_copydesk/files_changed";
 pub const TRUST_CHANGED: &str = "_copydesk/trust_changed";
 pub const GRANTS: &str = "_copydesk/grants";
+pub const DIFF: &str = "_copydesk/diff";
 
 pub const METHODS: &[Method] = &[
     Method {
@@ -64,6 +65,14 @@ pub const METHODS: &[Method] = &[
         gate: Gate::Acp,
         stability: Stability::Stable,
         doc: "What the user has allowed for longer than once, as it holds in a session; takes back what is named.",
+    },
+    Method {
+        name: DIFF,
+        from: Side::Client,
+        kind: Kind::Request { params: ours::<DiffParams>(), result: ours::<DiffResult>() },
+        gate: Gate::Acp,
+        stability: Stability::Stable,
+        doc: "A turn or the whole session as one patch, or the files that it touched against Git's HEAD.",
     },
     Method {
         name: acp::AGENT_METHOD_NAMES.session_new,

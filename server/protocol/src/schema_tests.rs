@@ -56,7 +56,8 @@ fn every_addition_has_our_prefix_and_every_other_method_is_of_acp() {
             methods::SAVE,
             methods::FILES_CHANGED,
             methods::TRUST_CHANGED,
-            methods::GRANTS
+            methods::GRANTS,
+            methods::DIFF
         ]
     );
 }

@@ -184,16 +184,34 @@ fn one_diff(diff: &FileDiff, paint: Paint) -> String {
     // The two lines that name the file are said better by the head.
     for line in unified.split_terminator('\n').skip(2) {
         let line = if is_crlf { line.strip_suffix('\r').unwrap_or(line) } else { line };
-        let shown = escaped(line);
-        text.push_str(&match line.as_bytes().first() {
-            Some(b'+') => paint.green(&shown),
-            Some(b'-') => paint.red(&shown),
-            Some(b'@') => paint.cyan(&shown),
-            _ => shown,
-        });
+        text.push_str(&painted_line(line, paint));
         text.push('\n');
     }
     text
+}
+
+/// A whole patch. Carriage returns at the ends of lines are not written out: a file has them at all of its lines, or they are shown as what changes.
+pub(super) fn painted_patch(patch: &str, paint: Paint) -> String {
+    let mut text = String::new();
+    // Lines that name a file look like changed ones.
+    let mut is_head = true;
+    for line in patch.split_terminator('\n') {
+        is_head = line.starts_with("diff --git ") || is_head && !line.starts_with("@@ ");
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        text.push_str(&if is_head { paint.bold(&escaped(line)) } else { painted_line(line, paint) });
+        text.push('\n');
+    }
+    text
+}
+
+fn painted_line(line: &str, paint: Paint) -> String {
+    let shown = escaped(line);
+    match line.as_bytes().first() {
+        Some(b'+') => paint.green(&shown),
+        Some(b'-') => paint.red(&shown),
+        Some(b'@') => paint.cyan(&shown),
+        _ => shown,
+    }
 }
 
 fn ends_in_crlf(text: &str) -> bool {

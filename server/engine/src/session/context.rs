@@ -23,7 +23,7 @@ use crate::runner::{Grants, Seen};
 use crate::skills::{self, FetchedSkills, Skills};
 use crate::tool::Facts;
 use crate::tools::JOB;
-use crate::view::KnownFiles;
+use crate::view::{KnownFiles, View};
 
 pub(crate) struct Context {
     pub(crate) id: SessionId,
@@ -175,6 +175,12 @@ impl Context {
 
     pub(crate) fn client(&self) -> &Arc<dyn Client> {
         &self.connection.client
+    }
+
+    /// Of everything.
+    pub(crate) fn view(&self) -> View {
+        let Connection { editor, overlay, .. } = &self.connection;
+        View::new(self.ports.files.clone(), editor.clone(), overlay.clone(), self.id.clone())
     }
 
     /// Reads the configuration again; in force from the next look at it on.

@@ -15,14 +15,23 @@ pub fn typescript() -> String {
         text += &comment(definition, "");
         text += &declaration(name, definition);
     }
-    text += "\n/** What the daemon asks of the client: params and result of each method. */\nexport interface DaemonRequests {\n";
-    for (name, method) in schema["x-methods"].as_object().into_iter().flatten() {
+    text += &methods(&schema, "DaemonRequests", "What the daemon asks of the client", "daemon", true);
+    text += &methods(&schema, "ClientRequests", "What the client asks of the daemon", "client", true);
+    text += &methods(&schema, "DaemonNotifications", "What the daemon tells the client", "daemon", false);
+    text + &methods(&schema, "ClientNotifications", "What the client tells the daemon", "client", false)
+}
+
+/// The requests, or the notifications, of one side.
+fn methods(schema: &Value, name: &str, doc: &str, from: &str, requests: bool) -> String {
+    let mut text = format!("\n/** {doc}, by the names of the methods. */\nexport interface {name} {{\n");
+    let all = schema["x-methods"].as_object().into_iter().flatten();
+    for (name, method) in all.filter(|(_, method)| method["from"] == from && method["result"].is_null() != requests) {
         text += &comment(method, "  ");
-        text += &format!(
-            "  \"{name}\": {{ params: {}; result: {} }};\n",
-            type_of(&method["params"]),
-            type_of(&method["result"])
-        );
+        let params = type_of(&method["params"]);
+        text += &match requests {
+            true => format!("  \"{name}\": {{ params: {params}; result: {} }};\n", type_of(&method["result"])),
+            false => format!("  \"{name}\": {params};\n"),
+        };
     }
     text + "}\n"
 }
@@ -76,6 +85,11 @@ fn named(name: &str, schema: &Value) -> String {
     match name {
         "integer" | "number" => "number".to_owned(),
         "string" | "boolean" | "null" => name.to_owned(),
+        "object" if schema["properties"].is_object() => {
+            let fields = schema["properties"].as_object().into_iter().flatten();
+            let fields: Vec<String> = fields.map(|(field, of)| format!("{field}: {}", type_of(of))).collect();
+            format!("{{ {} }}", fields.join("; "))
+        }
         "array" => {
             let item = type_of(&schema["items"]);
             if item.contains(' ') { format!("({item})[]") } else { format!("{item}[]") }
