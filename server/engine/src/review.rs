@@ -1,6 +1,13 @@
 //! Review of what the agent changed, hunk by hunk: the values that a session's handle lists and takes (R4.2). Where the texts come from and how a decision is
 //! carried out stands below; faces turn these values into their own protocols.
 
+mod book;
+mod carry;
+mod decide;
+mod file;
+mod listing;
+mod told;
+
 use std::ops::Range;
 
 use copydesk_workspace::path::AbsPath;
@@ -10,6 +17,9 @@ use crate::ids::MessageId;
 use crate::ports::StoreError;
 
 pub use copydesk_workspace::review::{HunkId, HunkState};
+pub(crate) use decide::RejectedHunk;
+pub(crate) use listing::{Desk, Reviews};
+pub(crate) use told::told;
 
 /// Of which edits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,3 +143,8 @@ impl ReviewError {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "review/book_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod book_tests;

@@ -3,6 +3,7 @@
 mod actor;
 mod agents;
 mod attached;
+mod changes;
 mod context;
 mod diffs;
 mod first_model;
@@ -222,3 +223,8 @@ mod tests;
 #[cfg(test)]
 #[path = "session/attached_tests.rs"]
 mod attached_tests;
+
+#[cfg(test)]
+#[path = "session/changes_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod changes_tests;

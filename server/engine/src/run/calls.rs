@@ -20,6 +20,7 @@ use crate::ports::StoreError;
 use crate::registry::Offered;
 use crate::runner::{Call, CallOutcome, Runner, RunnerDeps};
 use crate::session::{SessionAgents, SessionTodos};
+use crate::tool::ToolKind;
 
 impl Run {
     /// Returns why the turn ends here, if it does.
@@ -155,8 +156,22 @@ impl Run {
     async fn end_with(&self, call: &Call, result: ToolResult, view: ToolCallView) -> Result<(), StoreError> {
         let entry = Entry::ToolResult { call: call.id.clone(), at: self.context.ports.clock.now(), result };
         self.context.journal.append_with(view.media.clone(), entry).await?;
+        let (has_edited, may_have) = (!view.diffs.is_empty(), may_change_files(view.kind));
         self.context.emit(SessionEvent::ToolCallUpdate(view)).await;
+        if has_edited {
+            self.context.tell_of_changes().await;
+        } else if may_have {
+            self.context.tell_of_new_changes().await;
+        }
         Ok(())
+    }
+}
+
+/// Without a diff that says so.
+fn may_change_files(kind: ToolKind) -> bool {
+    match kind {
+        ToolKind::Edit | ToolKind::Execute | ToolKind::Other => true,
+        ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Fetch | ToolKind::SwitchMode => false,
     }
 }
 

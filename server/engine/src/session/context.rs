@@ -18,6 +18,7 @@ use crate::permission::Mode;
 use crate::ports::{Client, Connection, Diagnostics, DiagnosticsScope, Ports, SandboxSupport};
 use crate::prompt::KnownInstructions;
 use crate::registry::Registry;
+use crate::review::Reviews;
 use crate::run::MediaVerdicts;
 use crate::runner::{Grants, Seen};
 use crate::skills::{self, FetchedSkills, Skills};
@@ -40,6 +41,7 @@ pub(crate) struct Context {
     pub(crate) seen: Arc<Seen>,
     pub(crate) known: Arc<KnownFiles>,
     pub(crate) jobs: Arc<Jobs>,
+    pub(crate) reviews: Reviews,
     pub(crate) instructions: Arc<KnownInstructions>,
     /// As the present run has found them.
     skills: Mutex<Arc<Skills>>,
@@ -150,6 +152,7 @@ impl Context {
             seen,
             known: Arc::default(),
             jobs: Arc::new(jobs),
+            reviews: Reviews::default(),
             instructions,
             skills: Mutex::default(),
             fetched_skills: tokio::sync::OnceCell::new(),

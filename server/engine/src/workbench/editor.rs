@@ -67,7 +67,7 @@ pub(crate) struct BenchEditor {
 }
 
 impl BenchEditor {
-    pub(super) fn new(overlay: &Arc<Overlay>, disk: &Arc<MemoryDisk>) -> Self {
+    pub(crate) fn new(overlay: &Arc<Overlay>, disk: &Arc<MemoryDisk>) -> Self {
         Self {
             overlay: overlay.clone(),
             disk: disk.clone(),

@@ -1,0 +1,186 @@
+//! Decisions of the user: an accepted hunk stays, a rejected one is taken out of the file as it is now, while the agent goes on. Each is stored as a row, that
+//! of a rejection before the file is touched.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use copydesk_workspace::path::{AbsPath, DocKey};
+use copydesk_workspace::review::{HunkId, HunkState, ReviewedHunk};
+
+use super::file::FileReview;
+use super::listing::{Desk, Looked, Reviews};
+use super::{ChangesScope, Decided, Decision, HunkChoice, Undecided, WhyUndecided};
+use crate::ports::{By, StoreError};
+
+/// How often a rejection is made anew because the text under it moved.
+const TRIES: usize = 5;
+
+/// A hunk that was rejected, as the model is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RejectedHunk {
+    pub(crate) path: AbsPath,
+    /// From 1, where it stood before.
+    pub(crate) line: usize,
+    /// The agent's lines, which are gone.
+    pub(crate) new: String,
+    /// How many lines are back.
+    pub(crate) restored: usize,
+}
+
+/// Why a step was not done.
+pub(super) enum Failure {
+    /// The file is another one by now: it may be tried again.
+    Moved,
+    /// For the user.
+    Failed(String),
+}
+
+impl Reviews {
+    /// `rejected` holds what was, also where the store failed later.
+    pub(crate) async fn decide(
+        &self,
+        desk: Desk<'_>,
+        scope: &ChangesScope,
+        (choice, decision): (&HunkChoice, Decision),
+        rejected: &mut Vec<RejectedHunk>,
+    ) -> Result<Decided, StoreError> {
+        let mut decided = Decided::default();
+        for (path, ids) in self.chosen(desk, scope, choice, &mut decided).await? {
+            match decision {
+                Decision::Accept => self.accept(desk, &path, &ids, &mut decided).await?,
+                Decision::Reject => self.reject(desk, &path, &ids, &mut decided, rejected).await?,
+            }
+        }
+        Ok(decided)
+    }
+
+    /// By file. What is not undecided is said at once.
+    async fn chosen(
+        &self,
+        desk: Desk<'_>,
+        scope: &ChangesScope,
+        choice: &HunkChoice,
+        decided: &mut Decided,
+    ) -> Result<BTreeMap<AbsPath, Vec<HunkId>>, StoreError> {
+        let everywhere = matches!(choice, HunkChoice::Hunks(_));
+        let list = self.list(desk, if everywhere { &ChangesScope::Session } else { scope }).await?;
+        let mut chosen: BTreeMap<AbsPath, Vec<HunkId>> = BTreeMap::new();
+        let mut states = BTreeMap::new();
+        for file in &list.files {
+            for hunk in &file.hunks {
+                let is_chosen = match choice {
+                    HunkChoice::All => true,
+                    HunkChoice::Files(paths) => paths.contains(&file.path),
+                    HunkChoice::Hunks(ids) => ids.contains(&hunk.id),
+                };
+                states.insert(hunk.id, hunk.state);
+                if is_chosen && hunk.state == HunkState::Undecided {
+                    chosen.entry(file.path.clone()).or_default().push(hunk.id);
+                }
+            }
+        }
+        if let HunkChoice::Hunks(ids) = choice {
+            let others = ids.iter().filter(|id| states.get(id) != Some(&HunkState::Undecided));
+            decided.undecided.extend(others.map(|id| undecided(*id, states.get(id).copied())));
+        }
+        Ok(chosen)
+    }
+
+    /// Changes no text; nobody changes it between the look and the row.
+    async fn accept(
+        &self,
+        desk: Desk<'_>,
+        path: &AbsPath,
+        ids: &[HunkId],
+        decided: &mut Decided,
+    ) -> Result<(), StoreError> {
+        let key = DocKey::from_real_path(path.clone());
+        let _lock = desk.view.overlay.locks.take(BTreeSet::from([key])).await;
+        let mut file = self.file(desk, path).await?;
+        let mut accepted = Vec::new();
+        for id in ids {
+            if file.as_mut().is_some_and(|looked| looked.file.accept(*id)) {
+                accepted.push(*id);
+            } else {
+                let state = file.as_ref().and_then(|looked| looked.file.state(*id));
+                decided.undecided.push(undecided(*id, state));
+            }
+        }
+        if !accepted.is_empty() {
+            let now = desk.content(path).await;
+            desk.record(By::Accept { hunks: accepted.clone() }, path, None, now.clone(), now).await?;
+            decided.hunks.extend(accepted);
+        }
+        Ok(())
+    }
+
+    async fn reject(
+        &self,
+        desk: Desk<'_>,
+        path: &AbsPath,
+        ids: &[HunkId],
+        decided: &mut Decided,
+        rejected: &mut Vec<RejectedHunk>,
+    ) -> Result<(), StoreError> {
+        let mut path = path.clone();
+        let mut left = ids.to_vec();
+        let mut tries = 0;
+        while !left.is_empty() {
+            let Some(Looked { file, .. }) = self.file(desk, &path).await? else { break };
+            // One step at a time: after each the file is another one.
+            let Some((hunks, undoing)) = file.undoing(&left).into_iter().next() else { break };
+            match desk.carry_out(&file, &undoing, &hunks).await? {
+                Ok(moved_to) => {
+                    rejected.extend(hunks.iter().filter_map(|id| told(&file, *id)));
+                    left.retain(|id| !hunks.contains(id));
+                    decided.hunks.extend(hunks);
+                    path = moved_to.unwrap_or(path);
+                }
+                Err(Failure::Moved) if tries < TRIES => tries += 1,
+                Err(Failure::Moved) => {
+                    let reason = "the file changes faster than the hunk can be taken out of it; try again";
+                    decided.undecided.extend(conflicts(&hunks, reason));
+                    left.retain(|id| !hunks.contains(id));
+                }
+                Err(Failure::Failed(reason)) => {
+                    decided.undecided.extend(conflicts(&hunks, &reason));
+                    left.retain(|id| !hunks.contains(id));
+                }
+            }
+        }
+        if !left.is_empty() {
+            let file = self.file(desk, &path).await?;
+            let state = |id: &HunkId| file.as_ref().and_then(|looked| looked.file.state(*id));
+            decided.undecided.extend(left.iter().map(|id| undecided(*id, state(id))));
+        }
+        Ok(())
+    }
+
+    /// The file that stands at the path, as it is now.
+    async fn file(&self, desk: Desk<'_>, path: &AbsPath) -> Result<Option<Looked>, StoreError> {
+        let mut state = self.up_to_date(desk).await?;
+        let Some(index) = state.book.index(path) else { return Ok(None) };
+        Ok(state.look(index, desk).await)
+    }
+}
+
+fn told(file: &FileReview, id: HunkId) -> Option<RejectedHunk> {
+    let ReviewedHunk { old, new, now, .. } = file.hunks().into_iter().find(|hunk| hunk.id == id)?;
+    let (_, text) = file.texts();
+    let line = text.byte_to_line(now.start.min(text.len_bytes())) + 1;
+    let restored = old.lines().count();
+    Some(RejectedHunk { path: file.path().clone(), line, new, restored })
+}
+
+fn undecided(id: HunkId, state: Option<HunkState>) -> Undecided {
+    let (why, reason) = match state {
+        Some(HunkState::Outdated) => (WhyUndecided::Outdated, "you have changed the same lines since"),
+        Some(HunkState::Accepted) => (WhyUndecided::Gone, "it was accepted already"),
+        Some(HunkState::Rejected) => (WhyUndecided::Gone, "it was rejected already"),
+        Some(HunkState::Undecided) | None => (WhyUndecided::Gone, "there is no such change any more"),
+    };
+    Undecided { id, why, reason: reason.to_owned() }
+}
+
+fn conflicts<'a>(ids: &'a [HunkId], reason: &'a str) -> impl Iterator<Item = Undecided> + 'a {
+    ids.iter().map(|id| Undecided { id: *id, why: WhyUndecided::Conflict, reason: reason.to_owned() })
+}

@@ -1,0 +1,234 @@
+//! The list of what the agent changed: the rows of the session replayed, then the present texts. Both are kept as they were seen, and only looked at again
+//! where a row or a text is another one. Decides nothing.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use copydesk_workspace::disk::DiskError;
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::{AbsPath, DocKey};
+use copydesk_workspace::review::{HunkState, ReviewedHunk};
+use ropey::Rope;
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::book::{Book, Contents, Filed};
+use super::file::{FileReview, Side};
+use super::{ChangedFile, ChangesScope, ChangesView, HunkView};
+use crate::event::SessionEvent;
+use crate::ids::{MessageId, SessionId};
+use crate::ports::{Change, Changes, Client, Clock, Ids, StoreError};
+use crate::view::{View, ViewError};
+
+/// What a session knows of its changes.
+#[derive(Default)]
+pub(crate) struct Reviews {
+    state: Mutex<State>,
+    /// The client knows that the list is another one, and has not asked for it since.
+    is_told: AtomicBool,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) book: Book,
+    /// By the index of the file in the book.
+    seen: Vec<Option<Seen>>,
+}
+
+/// A file with its present text.
+struct Seen {
+    /// How many rows it was made of.
+    rows: usize,
+    present: Side,
+    file: FileReview,
+}
+
+/// Where texts and rows come from.
+#[derive(Clone, Copy)]
+pub(crate) struct Desk<'a> {
+    pub(crate) session: &'a SessionId,
+    pub(crate) changes: &'a dyn Changes,
+    pub(crate) view: &'a View,
+    pub(crate) ids: &'a dyn Ids,
+    pub(crate) clock: &'a dyn Clock,
+    /// Bytes of contents, over all sessions.
+    pub(crate) most_kept: u64,
+}
+
+/// A file as it is now.
+pub(super) struct Looked {
+    pub(super) file: FileReview,
+    /// URI and version.
+    pub(super) open: Option<(String, i32)>,
+}
+
+impl Reviews {
+    pub(crate) async fn list(&self, desk: Desk<'_>, scope: &ChangesScope) -> Result<ChangesView, StoreError> {
+        // First: what comes from here on is told again.
+        self.is_told.store(false, Ordering::SeqCst);
+        let mut state = self.up_to_date(desk).await?;
+        let turn = match scope {
+            ChangesScope::Session => None,
+            ChangesScope::Turn(turn) => Some(turn.clone()),
+            ChangesScope::LastTurn => match state.book.last_turn() {
+                Some(turn) => Some(turn.clone()),
+                None => return Ok(ChangesView::default()),
+            },
+        };
+        let mut list = ChangesView::default();
+        for index in 0..state.book.files().len() {
+            let Some(looked) = state.look(index, desk).await else { continue };
+            let Some(file) = listed(&state.book, looked, turn.as_ref()) else { continue };
+            list.added += file.added;
+            list.removed += file.removed;
+            list.files.push(file);
+        }
+        list.files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(list)
+    }
+
+    /// Says once that the list is another one, until it is asked for.
+    pub(crate) async fn tell(&self, session: &SessionId, client: &dyn Client) {
+        if !self.is_told.swap(true, Ordering::SeqCst) {
+            client.update(session.clone(), SessionEvent::Changes).await;
+        }
+    }
+
+    /// Whether rows are stored that were never listed, and of which the client knows nothing yet.
+    pub(crate) async fn has_news(&self, changes: &dyn Changes, session: &SessionId) -> bool {
+        if self.is_told.load(Ordering::SeqCst) {
+            return false;
+        }
+        match changes.list(session.clone()).await {
+            Ok(rows) => self.state.lock().await.book.news(&rows).is_none_or(|news| !news.is_empty()),
+            Err(error) => {
+                tracing::warn!(%session, %error, "changes cannot be listed");
+                false
+            }
+        }
+    }
+
+    /// With all rows that are stored.
+    pub(super) async fn up_to_date(&self, desk: Desk<'_>) -> Result<MutexGuard<'_, State>, StoreError> {
+        let mut state = self.state.lock().await;
+        let rows = desk.changes.list(desk.session.clone()).await?;
+        if state.book.news(&rows).is_none() {
+            *state = State::default();
+        }
+        let news = state.book.news(&rows).unwrap_or_default().to_vec();
+        let mut contents = Contents::new();
+        for row in &news {
+            contents = contents_of(row, contents, desk).await?;
+            state.book.add(row, &contents);
+        }
+        Ok(state)
+    }
+}
+
+/// The texts of the row, as far as they are kept: from those of the row before it, else from the store.
+async fn contents_of(row: &Change, mut known: Contents, desk: Desk<'_>) -> Result<Contents, StoreError> {
+    let mut contents = Contents::new();
+    for content in [row.before, row.after].into_iter().flatten() {
+        if content.encoding.is_none() || !content.is_kept || contents.contains_key(&content.hash) {
+            continue;
+        }
+        let bytes = match known.remove(&content.hash) {
+            Some(bytes) => Some(bytes),
+            None => desk.changes.content(desk.session.clone(), content.hash).await?,
+        };
+        contents.extend(bytes.map(|bytes| (content.hash, bytes)));
+    }
+    Ok(contents)
+}
+
+impl State {
+    /// `None` where there is nothing to tell of the file.
+    pub(super) async fn look(&mut self, index: usize, desk: Desk<'_>) -> Option<Looked> {
+        let Filed { file, rows } = self.book.files().get(index)?;
+        if file.hunks().is_empty() {
+            return None;
+        }
+        let (present, open) = desk.present(file.path()).await;
+        // What cannot be read now is what it was.
+        let present = present.unwrap_or_else(|| file.now());
+        self.seen.resize_with(self.book.files().len(), || None);
+        let seen = &mut self.seen[index];
+        let file = match seen {
+            Some(seen) if seen.rows == *rows && seen.present == present => seen.file.clone(),
+            _ => {
+                let mut file = file.clone();
+                file.user(&present);
+                *seen = Some(Seen { rows: *rows, present, file: file.clone() });
+                file
+            }
+        };
+        Some(Looked { file, open })
+    }
+}
+
+impl Desk<'_> {
+    /// What stands at the path, with URI and version where it is open; `None` where it cannot be read.
+    pub(super) async fn present(&self, path: &AbsPath) -> (Option<Side>, Option<(String, i32)>) {
+        if let Some(document) = self.view.overlay.get(&DocKey::from_real_path(path.clone())) {
+            return (Some(Side::Text(document.text)), Some((document.uri, document.version)));
+        }
+        let side = match self.view.snapshot(path).await {
+            Ok(snapshot) => Some(Side::Text(snapshot.text)),
+            Err(ViewError::Disk(DiskError::NotFound(_))) => Some(Side::Absent),
+            Err(ViewError::Text { .. } | ViewError::TooLarge { .. }) => {
+                let bytes = self.view.bytes(path).await.ok();
+                bytes.map(|bytes| Side::Opaque(ContentHash::of(&bytes)))
+            }
+            Err(ViewError::Disk(_) | ViewError::NotGranted(_)) => None,
+        };
+        (side, None)
+    }
+}
+
+/// `None` where the turn did nothing to the file.
+fn listed(book: &Book, looked: Looked, turn: Option<&MessageId>) -> Option<ChangedFile> {
+    let Looked { file, open } = looked;
+    let (base, now) = file.texts();
+    let hunks: Vec<HunkView> =
+        file.hunks().into_iter().filter_map(|hunk| viewed(book, hunk, turn, &base, &now)).collect();
+    if hunks.is_empty() {
+        return None;
+    }
+    let undecided = || hunks.iter().filter(|hunk| hunk.state == HunkState::Undecided);
+    Some(ChangedFile {
+        path: file.path().clone(),
+        kind: file.kind(),
+        open,
+        is_binary: file.is_binary(),
+        added: undecided().map(|hunk| hunk.after.len()).sum(),
+        removed: undecided().map(|hunk| hunk.before.len()).sum(),
+        base,
+        now,
+        hunks,
+    })
+}
+
+fn viewed(book: &Book, hunk: ReviewedHunk, of: Option<&MessageId>, base: &Rope, now: &Rope) -> Option<HunkView> {
+    let turns = || hunk.changes.iter().filter_map(|change| book.turn(*change));
+    let turn = match of {
+        Some(of) => turns().find(|turn| *turn == of)?,
+        None => turns().next_back()?,
+    };
+    Some(HunkView {
+        id: hunk.id,
+        turn: turn.clone(),
+        before: lines(base, hunk.base),
+        after: lines(now, hunk.now),
+        old_text: hunk.old,
+        new_text: hunk.new,
+        state: hunk.state,
+    })
+}
+
+/// The lines of a range of bytes of whole lines, from 0.
+fn lines(text: &Rope, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let end = range.end.min(text.len_bytes());
+    let start = text.byte_to_line(range.start.min(end));
+    let last = text.byte_to_line(end);
+    // A last line without a break.
+    let is_inside = end > range.start && text.line_to_byte(last) < end;
+    start..if is_inside { last + 1 } else { last }
+}

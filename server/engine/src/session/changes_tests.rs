@@ -1,0 +1,534 @@
+//! Review through a session's handle: what is listed, what decisions do to files and buffers, and who is told.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use copydesk_workspace::disk::{Disk, DiskError};
+use copydesk_workspace::document::Document;
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::{AbsPath, DocKey};
+use copydesk_workspace::uri::uri_from_path;
+use ropey::Rope;
+
+use super::SessionHandle;
+use crate::engine::Engine;
+use crate::event::SessionEvent;
+use crate::ids::{MessageId, Millis, SessionId};
+use crate::message::{Entry, Finish, PromptPart, TurnEnd};
+use crate::ports::{
+    BoxFuture, By, Change, ChangeId, Changes, Content, ModelMessage, ModelRequest, NewChange, NewContent, StoreError,
+};
+use crate::registry::Registry;
+use crate::review::{
+    ChangedFile, ChangedKind, ChangesScope, ChangesView, Decided, Decision, HunkChoice, HunkId, HunkState, WhyUndecided,
+};
+use crate::testing::{FakeIds, FakeModel, MemoryChanges, MemoryStore, ModelPlayer, World, config};
+use crate::workbench::{Act, BenchEditor, Typing};
+
+const C19: (&str, &str) = ("a\nb\nc\nd\ne\nf\n", "a\n1\n2\n3\n4\n5\nb\nc\nD\ne\nF\n");
+
+/// A session with an editor whose documents can be edited.
+struct Table {
+    world: World,
+    editor: Arc<BenchEditor>,
+    engine: Arc<Engine>,
+    session: SessionHandle,
+    player: ModelPlayer,
+}
+
+impl Table {
+    async fn new() -> Self {
+        let (model, player) = FakeModel::new();
+        let world = World::new(model);
+        let (world, editor) = edited(world);
+        let engine = world.engine(Registry::builtin());
+        let session = world.session(&engine, config()).await.unwrap();
+        Self { world, editor, engine, session, player }
+    }
+
+    fn path(&self, name: &str) -> AbsPath {
+        self.world.folder().join(name)
+    }
+
+    /// A row alone.
+    async fn record(&self, by: By, turn: &str, name: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> ChangeId {
+        let content = |bytes: Option<&[u8]>| bytes.map(|bytes| NewContent::new(bytes.to_vec(), None));
+        let row = NewChange {
+            turn: MessageId::new(turn),
+            call: None,
+            at: Millis(0),
+            by,
+            path: self.path(name),
+            moved_to: None,
+            made_folder: None,
+            before: content(before),
+            after: content(after),
+        };
+        self.world.changes.record(self.session.id().clone(), vec![row], u64::MAX).await.unwrap()[0]
+    }
+
+    /// The agent changes a file that is not open.
+    async fn agent(&self, turn: &str, name: &str, before: Option<&[u8]>, after: Option<&[u8]>) {
+        self.record(By::Agent, turn, name, before, after).await;
+        match after {
+            Some(after) => self.world.disk.put(&self.path(name), after),
+            None => {
+                let hash = ContentHash::of(&self.world.disk.read(&self.path(name)).unwrap_or_default());
+                let _ = self.world.disk.remove(&self.path(name), hash);
+            }
+        }
+    }
+
+    async fn edit(&self, turn: &str, name: &str, before: &str, after: &str) {
+        self.agent(turn, name, Some(before.as_bytes()), Some(after.as_bytes())).await;
+    }
+
+    /// Opens the file; the text may differ from the disk's.
+    fn open(&self, name: &str, version: i32, text: &str) -> String {
+        let path = self.path(name);
+        let uri = uri_from_path(&path);
+        self.world.connection.overlay.open(Document {
+            uri: uri.clone(),
+            key: DocKey::from_real_path(path.clone()),
+            language: "text".to_owned(),
+            version,
+            text: Rope::from_str(text),
+            saved: ContentHash::of(&self.world.disk.read(&path).unwrap_or_default()),
+            path,
+        });
+        uri
+    }
+
+    fn buffer(&self, name: &str) -> String {
+        self.world.connection.overlay.by_uri(&uri_from_path(&self.path(name))).unwrap().text.to_string()
+    }
+
+    fn disk(&self, name: &str) -> Result<Vec<u8>, DiskError> {
+        self.world.disk.read(&self.path(name))
+    }
+
+    fn text(&self, name: &str) -> String {
+        String::from_utf8(self.disk(name).unwrap()).unwrap()
+    }
+
+    async fn list(&self) -> ChangesView {
+        self.session.changes(&ChangesScope::Session).await.unwrap()
+    }
+
+    async fn file(&self, name: &str) -> ChangedFile {
+        let list = self.list().await;
+        list.files.into_iter().find(|file| file.path == self.path(name)).unwrap()
+    }
+
+    async fn ids(&self, name: &str) -> Vec<HunkId> {
+        self.file(name).await.hunks.iter().map(|hunk| hunk.id).collect()
+    }
+
+    async fn decide(&self, ids: &[HunkId], decision: Decision) -> Decided {
+        let choice = HunkChoice::Hunks(ids.to_vec());
+        self.session.decide(&ChangesScope::Session, &choice, decision).await.unwrap()
+    }
+
+    fn told(&self) -> Vec<String> {
+        let told = |entry: Entry| match entry {
+            Entry::Told { text, .. } => Some(text),
+            _ => None,
+        };
+        self.world.store.entries(self.session.id()).into_iter().filter_map(told).collect()
+    }
+
+    fn rows(&self) -> Vec<Change> {
+        self.world.changes.of(self.session.id())
+    }
+
+    fn times_told(&self) -> usize {
+        self.world.client.events().iter().filter(|event| matches!(event, SessionEvent::Changes)).count()
+    }
+}
+
+fn edited(mut world: World) -> (World, Arc<BenchEditor>) {
+    let editor = Arc::new(BenchEditor::new(&world.connection.overlay, &world.disk));
+    world.connection.editor = editor.clone();
+    (world, editor)
+}
+
+fn states(file: &ChangedFile) -> Vec<HunkState> {
+    file.hunks.iter().map(|hunk| hunk.state).collect()
+}
+
+#[tokio::test]
+async fn r4_2_hunks_are_listed_with_their_lines_turn_and_counts() {
+    let table = Table::new().await;
+    table.edit("msg_1", "a", C19.0, C19.1).await;
+    table.edit("msg_2", "b", "x\n", "x\ny").await;
+    let list = table.list().await;
+    assert_eq!((list.files.len(), list.added, list.removed), (2, 8, 2));
+    let file = &list.files[0];
+    assert_eq!((file.kind.clone(), file.open.clone(), file.is_binary), (ChangedKind::Modified, None, false));
+    let hunks: Vec<_> = file.hunks.iter().map(|hunk| (hunk.before.clone(), hunk.after.clone())).collect();
+    assert_eq!(hunks, [(1..1, 1..6), (3..4, 8..9), (5..6, 10..11)]);
+    assert_eq!((&*file.hunks[1].old_text, &*file.hunks[1].new_text), ("d\n", "D\n"));
+    assert!(file.hunks.iter().all(|hunk| hunk.turn == MessageId::new("msg_1")));
+    // A last line without a break is a line.
+    assert_eq!((list.files[1].hunks[0].before.clone(), list.files[1].hunks[0].after.clone()), (1..1, 1..2));
+}
+
+#[tokio::test]
+async fn a_turn_is_listed_alone() {
+    let table = Table::new().await;
+    table.edit("msg_1", "a", "1\n2\n3\n", "A\n2\n3\n").await;
+    table.edit("msg_2", "a", "A\n2\n3\n", "A\n2\nC\n").await;
+    let of = async |scope| table.session.changes(&scope).await.unwrap();
+    let names = |list: ChangesView| -> Vec<String> {
+        list.files.into_iter().flat_map(|file| file.hunks).map(|hunk| hunk.new_text).collect()
+    };
+    assert_eq!(names(of(ChangesScope::Turn(MessageId::new("msg_1"))).await), ["A\n"]);
+    assert_eq!(names(of(ChangesScope::LastTurn).await), ["C\n"]);
+    assert_eq!(names(of(ChangesScope::Turn(MessageId::new("msg_3"))).await), Vec::<String>::new());
+    let all = table.session.decide(&ChangesScope::LastTurn, &HunkChoice::All, Decision::Reject).await.unwrap();
+    assert_eq!((all.hunks.len(), table.text("a")), (1, "A\n2\n3\n".to_owned()));
+}
+
+#[tokio::test]
+async fn c19_hunks_are_decided_one_at_a_time() {
+    let table = Table::new().await;
+    table.edit("msg_1", "a", C19.0, C19.1).await;
+    let ids = table.ids("a").await;
+    assert_eq!(table.decide(&ids[..1], Decision::Accept).await.hunks, ids[..1]);
+    assert_eq!(table.decide(&ids[2..], Decision::Accept).await.hunks, ids[2..]);
+    assert_eq!(table.text("a"), C19.1);
+    assert_eq!(table.decide(&ids[1..2], Decision::Reject).await.hunks, ids[1..2]);
+    assert_eq!(table.text("a"), "a\n1\n2\n3\n4\n5\nb\nc\nd\ne\nF\n");
+    let file = table.file("a").await;
+    assert_eq!(states(&file), [HunkState::Accepted, HunkState::Rejected, HunkState::Accepted]);
+    assert_eq!((file.added, file.removed), (0, 0));
+    let by: Vec<By> = table.rows().into_iter().skip(1).map(|row| row.by).collect();
+    let hunks = |index: usize| vec![ids[index]];
+    assert_eq!(by, [By::Accept { hunks: hunks(0) }, By::Accept { hunks: hunks(2) }, By::Reject { hunks: hunks(1) }]);
+}
+
+#[tokio::test]
+async fn r4_2_a_rejected_hunk_of_an_open_document_goes_through_the_editor() {
+    let table = Table::new().await;
+    table.record(By::Agent, "msg_1", "a", Some(b"1\n2\n3\n"), Some(b"1\nB\n3\n")).await;
+    table.world.disk.put(&table.path("a"), "1\n2\n3\n");
+    let uri = table.open("a", 7, "1\nB\n3\n");
+    table.editor.types(&uri, &Typing { at: 0, text: "typed\n" });
+    let file = table.file("a").await;
+    assert_eq!((file.open.clone(), file.hunks[0].after.clone()), (Some((uri, 8)), 2..3));
+    // Somebody types while the editor is asked: the edit is made for the new text.
+    table.editor.will(Act::TypeAndRefuse(Typing { at: 0, text: "more\n" }));
+    let decided = table.decide(&[file.hunks[0].id], Decision::Reject).await;
+    assert_eq!(decided.hunks.len(), 1, "{decided:?}");
+    assert_eq!(table.buffer("a"), "more\ntyped\n1\n2\n3\n");
+    assert_eq!(table.text("a"), "1\n2\n3\n", "nothing is written behind the buffer");
+    assert_eq!(states(&table.file("a").await), [HunkState::Rejected]);
+}
+
+#[tokio::test]
+async fn r4_2_hunks_follow_what_the_user_types() {
+    let table = Table::new().await;
+    table.edit("msg_1", "a", "1\n2\n3\n", "1\nB\n3\n").await;
+    let uri = table.open("a", 1, "1\nB\n3\n");
+    let before = table.file("a").await;
+    table.editor.types(&uri, &Typing { at: 0, text: "x\ny\n" });
+    let after = table.file("a").await;
+    assert_eq!((after.hunks[0].id, after.hunks[0].after.clone()), (before.hunks[0].id, 3..4));
+    assert_eq!(after.base.to_string(), "x\ny\n1\n2\n3\n");
+    table.editor.types(&uri, &Typing { at: "x\ny\n1\n".len(), text: "mine " });
+    let outdated = table.file("a").await;
+    assert_eq!(states(&outdated), [HunkState::Outdated]);
+    let decided = table.decide(&[before.hunks[0].id, HunkId(5)], Decision::Reject).await;
+    let whys: Vec<_> = decided.undecided.iter().map(|undecided| (undecided.id, undecided.why)).collect();
+    assert_eq!(whys, [(before.hunks[0].id, WhyUndecided::Outdated), (HunkId(5), WhyUndecided::Gone)]);
+    assert_eq!(table.buffer("a"), "x\ny\n1\nmine B\n3\n");
+}
+
+#[tokio::test]
+async fn r4_2_the_model_is_told_of_a_rejected_hunk_before_its_next_step() {
+    let mut table = Table::new().await;
+    table.edit("msg_1", "src/a", "1\n2\n3\n", "1\nB\n3\n").await;
+    let id = table.ids("src/a").await[0];
+    let end = table.session.prompt(vec![PromptPart::Text { text: "go".to_owned() }]).unwrap();
+    let first = table.player.next_request().await;
+    table.decide(&[id], Decision::Reject).await;
+    first.call("call_1", "glob", r#"{"pattern": "*.none"}"#).finish_calls();
+    let second = table.player.next_request().await;
+    let said = last_user(&second.request);
+    assert!(said.contains("The user has rejected these changes of yours"), "{said}");
+    assert!(said.contains("- src/a, at line 2: taken out 1 line, put back 1 line. Yours were:\n    B"), "{said}");
+    second.text("done").finish_stop();
+    assert_eq!(end.await, TurnEnd::Done);
+    assert_eq!(table.told().len(), 1);
+}
+
+#[tokio::test]
+async fn r6_4_the_agents_next_edit_meets_the_text_as_it_is() {
+    let mut table = Table::new().await;
+    table.edit("msg_1", "a", "1\n2\n3\n", "1\nB\n3\n").await;
+    let id = table.ids("a").await[0];
+    let end = table.session.prompt(vec![PromptPart::Text { text: "go".to_owned() }]).unwrap();
+    let first = table.player.next_request().await;
+    table.decide(&[id], Decision::Reject).await;
+    first.call("call_1", "edit", r#"{"filePath": "a", "oldString": "B", "newString": "C"}"#).finish_calls();
+    let second = table.player.next_request().await;
+    assert_eq!(table.text("a"), "1\n2\n3\n");
+    second.text("done").finish_stop();
+    assert_eq!(end.await, TurnEnd::Done);
+}
+
+#[tokio::test]
+async fn a_created_file_is_gone_and_a_deleted_one_back_when_they_are_rejected() {
+    let table = Table::new().await;
+    table.agent("msg_1", "n", None, Some(b"new\n")).await;
+    table.agent("msg_1", "o", Some(b"\xff\xfeo\0"), None).await;
+    table.agent("msg_1", "bin", Some(&[0, 159, 146, 150]), Some(&[0, 1])).await;
+    table.agent("msg_1", "made.bin", None, Some(&[0, 2])).await;
+    let list = table.list().await;
+    let kinds: Vec<_> = list.files.iter().map(|file| (file.path.name(), file.kind.clone(), file.is_binary)).collect();
+    assert_eq!(
+        kinds,
+        [
+            ("bin".into(), ChangedKind::Modified, true),
+            ("made.bin".into(), ChangedKind::Created, true),
+            ("n".into(), ChangedKind::Created, false),
+            ("o".into(), ChangedKind::Deleted, false)
+        ]
+    );
+    let all = table.session.decide(&ChangesScope::Session, &HunkChoice::All, Decision::Reject).await.unwrap();
+    assert_eq!((all.hunks.len(), all.undecided), (4, vec![]));
+    assert!(table.disk("n").is_err() && table.disk("made.bin").is_err());
+    assert_eq!(table.disk("o").unwrap(), b"\xff\xfeo\0", "byte for byte, in its encoding");
+    assert_eq!(table.disk("bin").unwrap(), [0, 159, 146, 150]);
+    assert_eq!(table.editor.told().len(), 4);
+    assert!(table.list().await.files.iter().all(|file| states(file) == [HunkState::Rejected]));
+}
+
+#[tokio::test]
+async fn a_move_is_taken_back_with_what_stands_in_the_file() {
+    let table = Table::new().await;
+    let content = |text: &str| Some(NewContent::new(text.as_bytes().to_vec(), None));
+    let row = NewChange {
+        turn: MessageId::new("msg_1"),
+        call: None,
+        at: Millis(0),
+        by: By::Agent,
+        path: table.path("p"),
+        moved_to: Some(table.path("q")),
+        made_folder: None,
+        before: content("1\n2\n"),
+        after: content("1\nB\n"),
+    };
+    table.world.changes.record(table.session.id().clone(), vec![row], u64::MAX).await.unwrap();
+    table.world.disk.put(&table.path("q"), "1\nB\n");
+    let ids = table.ids("q").await;
+    assert_eq!(ids.len(), 2);
+    assert_eq!(table.decide(&ids[..1], Decision::Reject).await.hunks, ids[..1]);
+    assert!(table.disk("q").is_err());
+    assert_eq!(table.text("p"), "1\nB\n");
+    assert_eq!(table.decide(&ids[1..], Decision::Reject).await.hunks, ids[1..]);
+    assert_eq!(table.text("p"), "1\n2\n");
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_is_answered_and_leaves_no_row() {
+    let table = Table::new().await;
+    table.edit("msg_1", "a", "1\n2\n", "1\nB\n").await;
+    table.edit("msg_1", "b", "1\n2\n", "1\nB\n").await;
+    table.open("a", 1, "1\nB\n");
+    let rows = table.rows().len();
+    for _ in 0..2 {
+        table.editor.will(Act::Refuse);
+    }
+    let all = table.session.decide(&ChangesScope::Session, &HunkChoice::All, Decision::Reject).await.unwrap();
+    assert_eq!((all.hunks.len(), all.undecided.len()), (1, 1));
+    assert_eq!(all.undecided[0].why, WhyUndecided::Conflict);
+    assert!(all.undecided[0].reason.contains("conflict"), "{}", all.undecided[0].reason);
+    assert_eq!((table.buffer("a"), table.text("b")), ("1\nB\n".to_owned(), "1\n2\n".to_owned()));
+    assert_eq!(table.rows().len(), rows + 1);
+    assert_eq!(states(&table.file("a").await), [HunkState::Undecided]);
+    table.world.changes.break_with(Some(StoreError::Busy { reason: "the disk is full".to_owned() }));
+    let ids = table.ids("a").await;
+    let failed = table.session.decide(&ChangesScope::Session, &HunkChoice::Hunks(ids), Decision::Reject).await;
+    assert!(failed.unwrap_err().to_string().contains("the disk is full"));
+    assert_eq!(table.buffer("a"), "1\nB\n", "nothing is done that is not stored");
+}
+
+#[tokio::test]
+async fn c31_old_proposals_after_a_restart_are_outdated_and_touch_nothing() {
+    let table = Table::new().await;
+    table.edit("msg_1", "a", "1\n2\n3\n", "1\nS1\n3\n").await;
+    table.edit("msg_1", "b", "1\n2\n", "1\nB\n").await;
+    let ids = (table.ids("a").await[0], table.ids("b").await[0]);
+    let (store, id, files) = (table.world.store.survivor(), table.session.id().clone(), table.world.disk.clone());
+    drop(table);
+    let (model, _player) = FakeModel::new();
+    let (world, editor) = edited(World::after(store, FakeIds::default(), model));
+    for name in ["a", "b"] {
+        world.disk.put(&world.folder().join(name), files.read(&world.folder().join(name)).unwrap());
+    }
+    // The user has saved a text of his own meanwhile.
+    let path = world.folder().join("a");
+    world.disk.put(&path, "1\nS2\n3\n");
+    let uri = uri_from_path(&path);
+    world.connection.overlay.open(Document {
+        uri: uri.clone(),
+        key: DocKey::from_real_path(path.clone()),
+        language: "text".to_owned(),
+        version: 1,
+        text: Rope::from_str("1\nS2\n3\n"),
+        saved: ContentHash::of(b"1\nS2\n3\n"),
+        path,
+    });
+    let engine = world.engine(Registry::builtin());
+    let session = world.load(&engine, &id, config()).await.unwrap();
+    let list = session.changes(&ChangesScope::Session).await.unwrap();
+    let shown: Vec<_> = list.files.iter().map(|file| (file.hunks[0].id, file.hunks[0].state)).collect();
+    assert_eq!(shown, [(ids.0, HunkState::Outdated), (ids.1, HunkState::Undecided)], "the ids are what they were");
+    let document = world.connection.overlay.by_uri(&uri).unwrap();
+    assert_eq!((document.version, document.text.to_string(), document.is_dirty()), (1, "1\nS2\n3\n".to_owned(), false));
+    let all = session.decide(&ChangesScope::Session, &HunkChoice::All, Decision::Reject).await.unwrap();
+    assert_eq!(all.hunks, [ids.1]);
+    assert!(editor.requests().is_empty(), "nothing is applied to the buffer again");
+    assert_eq!(world.disk.read(&world.folder().join("a")).unwrap(), b"1\nS2\n3\n");
+}
+
+#[tokio::test]
+async fn decisions_stand_after_a_restart() {
+    let table = Table::new().await;
+    table.edit("msg_1", "a", C19.0, C19.1).await;
+    let ids = table.ids("a").await;
+    table.decide(&ids[..1], Decision::Accept).await;
+    table.decide(&ids[1..2], Decision::Reject).await;
+    let before = table.file("a").await;
+    let (store, id) = (table.world.store.survivor(), table.session.id().clone());
+    let text = table.text("a");
+    drop(table);
+    let (model, _player) = FakeModel::new();
+    let world = World::after(store, FakeIds::default(), model);
+    world.disk.put(&world.folder().join("a"), text);
+    let engine = world.engine(Registry::builtin());
+    let session = world.load(&engine, &id, config()).await.unwrap();
+    let list = session.changes(&ChangesScope::Session).await.unwrap();
+    assert_eq!(list.files[0].hunks, before.hunks);
+}
+
+#[tokio::test]
+async fn the_client_is_told_once_until_it_asks() {
+    let table = Table::new().await;
+    table.edit("msg_1", "a", C19.0, C19.1).await;
+    let ids = table.ids("a").await;
+    table.session.context().tell_of_changes().await;
+    table.session.context().tell_of_changes().await;
+    assert_eq!(table.times_told(), 1);
+    table.list().await;
+    table.decide(&ids[..1], Decision::Accept).await;
+    assert_eq!(table.times_told(), 2);
+    table.decide(&[HunkId(5)], Decision::Accept).await;
+    assert_eq!(table.times_told(), 2, "nothing was decided");
+}
+
+#[tokio::test]
+async fn r6_5_a_decision_waits_for_the_edit_that_is_under_way() {
+    let table = Table::new().await;
+    table.edit("msg_1", "a", "1\n2\n3\n", "1\nB\n3\n").await;
+    let ids = table.ids("a").await;
+    let key = DocKey::from_real_path(table.path("a"));
+    let lock = table.world.connection.overlay.locks.take([key].into()).await;
+    let mut accepted = Box::pin(table.decide(&ids, Decision::Accept));
+    assert!(futures::poll!(&mut accepted).is_pending());
+    // The agent's edit, whose lock it is.
+    table.edit("msg_2", "a", "1\nB\n3\n", "0\n1\nB\n3\n").await;
+    drop(lock);
+    assert_eq!(accepted.await.hunks, ids);
+    let file = table.file("a").await;
+    assert_eq!(states(&file), [HunkState::Undecided, HunkState::Accepted]);
+}
+
+/// Counts what is read of it.
+struct Counting(Arc<MemoryChanges>, AtomicUsize);
+
+impl Changes for Counting {
+    fn record(
+        &self,
+        session: SessionId,
+        changes: Vec<NewChange>,
+        most_kept: u64,
+    ) -> BoxFuture<'_, Result<Vec<ChangeId>, StoreError>> {
+        self.0.record(session, changes, most_kept)
+    }
+
+    fn void(&self, session: SessionId, changes: Vec<ChangeId>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.0.void(session, changes)
+    }
+
+    fn list(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<Change>, StoreError>> {
+        self.0.list(session)
+    }
+
+    fn content(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Vec<u8>>, StoreError>> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.content(session, hash)
+    }
+}
+
+#[tokio::test]
+async fn what_was_replayed_is_not_read_again() {
+    let (model, _player) = FakeModel::new();
+    let (mut world, editor) = edited(World::new(model));
+    let counting = Arc::new(Counting(world.changes.clone(), AtomicUsize::new(0)));
+    world.ports.changes = counting.clone();
+    let engine = world.engine(Registry::builtin());
+    let session = world.session(&engine, config()).await.unwrap();
+    let (model, player) = FakeModel::new();
+    drop(model);
+    let table = Table { world, editor, engine, session, player };
+    for number in 0..10 {
+        table.edit("msg_1", "a", &format!("{number}\nx\n"), &format!("{}\nx\n", number + 1)).await;
+    }
+    let uri = table.open("a", 1, "10\nx\n");
+    table.list().await;
+    assert_eq!(counting.1.load(Ordering::Relaxed), 11, "each content once");
+    for _ in 0..3 {
+        table.editor.types(&uri, &Typing { at: 5, text: "y\n" });
+        table.list().await;
+    }
+    table.edit("msg_1", "b", "1\n", "2\n").await;
+    table.list().await;
+    assert_eq!(counting.1.load(Ordering::Relaxed), 13);
+    let _ = &table.engine;
+}
+
+#[tokio::test]
+async fn nothing_that_was_changed_is_an_empty_list() {
+    let table = Table::new().await;
+    assert!(table.list().await.files.is_empty());
+    let none = table.session.decide(&ChangesScope::LastTurn, &HunkChoice::All, Decision::Reject).await.unwrap();
+    assert_eq!(none, Decided::default());
+    assert!(table.told().is_empty());
+    let _: &Arc<MemoryStore> = &table.world.store;
+}
+
+fn last_user(request: &ModelRequest) -> String {
+    let Some(ModelMessage::User(content)) = request.messages.last() else { panic!("{request:?}") };
+    let text = |content: &Content| match content {
+        Content::Text(text) => text.clone(),
+        Content::Image(_) | Content::Pdf(_) => String::new(),
+    };
+    content.iter().map(text).collect()
+}
+
+trait Ends {
+    fn finish_calls(&self);
+    fn finish_stop(&self);
+}
+
+impl Ends for crate::testing::Reply {
+    fn finish_calls(&self) {
+        self.send(crate::ports::ModelEvent::Finish(Finish::ToolCalls));
+    }
+
+    fn finish_stop(&self) {
+        self.send(crate::ports::ModelEvent::Finish(Finish::Stop));
+    }
+}
