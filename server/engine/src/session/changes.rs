@@ -38,12 +38,6 @@ impl SessionHandle {
 }
 
 impl Context {
-    /// Of all files, for what the user asks for himself.
-    fn view(&self) -> View {
-        let connection = self.connection();
-        View::new(self.ports.files.clone(), connection.editor, connection.overlay, self.id.clone())
-    }
-
     fn desk<'a>(&'a self, view: &'a View) -> Desk<'a> {
         Desk {
             session: &self.id,
