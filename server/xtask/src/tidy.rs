@@ -8,6 +8,9 @@ use crate::command;
 /// Lines of a file without its tests.
 const MAX_LINES: usize = 500;
 
+/// A page whose every statement names the test that proves it.
+const PROVEN: &str = "docs/editing.md";
+
 /// Longer for a reason: path and reason.
 const LONGER: &[(&str, &str)] =
     &[("server/engine/src/permission/shell/file_programs.rs", "one table, a program an entry, and next to no code")];
@@ -36,10 +39,31 @@ pub(crate) fn problems(root: &Path) -> Vec<String> {
         .filter(|(path, _)| !root.join(path).is_file())
         .map(|(path, _)| format!("{path} is excused from its length and does not exist"))
         .collect();
+    let mut code = String::new();
     for path in files.lines() {
         // Removed and not yet committed, or no text.
         let Ok(text) = std::fs::read_to_string(root.join(path)) else { continue };
         problems.extend(check(path, &text));
+        if path.ends_with(".rs") {
+            code.push_str(&text);
+        }
+    }
+    let proofs = std::fs::read_to_string(root.join(PROVEN)).unwrap_or_default();
+    problems.extend(unproven(&proofs, &code));
+    problems
+}
+
+/// The tests that the page names and that are in no code: names of functions in backticks, which are longer than anything else there.
+fn unproven(page: &str, code: &str) -> Vec<String> {
+    let named = page.split('`').skip(1).step_by(2).filter(|name| {
+        let is_name = name.chars().all(|char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '_');
+        is_name && name.matches('_').count() > 2
+    });
+    let named: Vec<&str> = named.collect();
+    let missing = named.iter().filter(|name| !code.contains(&format!("fn {name}(")));
+    let mut problems: Vec<String> = missing.map(|name| format!("{PROVEN}: there is no test {name}")).collect();
+    if named.is_empty() {
+        problems.push(format!("{PROVEN}: names no test"));
     }
     problems
 }
@@ -116,6 +140,14 @@ mod tests {
         assert_eq!(broken("server/x/src/a_tests.rs", concat!("#[test]\n  #[", "ignore = \"slow\"]\n")), 1);
         assert_eq!(broken("server/x/Cargo.toml", "[features]\n"), 1);
         assert_eq!(broken("README.md", concat!("a\nb ", "FIX", "ME later\n")), 1);
+    }
+
+    #[test]
+    fn a_statement_is_proven_by_a_test_that_is_there() {
+        let page = "`edit` does `this_is_a_test`, `r1_2_and_this_too`, as `file_path` says.";
+        assert_eq!(unproven(page, "async fn this_is_a_test() {}\n    fn r1_2_and_this_too(a in b()) {"), [""; 0]);
+        assert_eq!(unproven(page, "fn this_is_a_test() {}").len(), 1);
+        assert_eq!(unproven("`edit`", "").len(), 1);
     }
 
     #[test]
