@@ -210,6 +210,18 @@ impl Caller for Line {
         self.known.encoding()
     }
 
+    fn runs_commands(&self) -> bool {
+        true
+    }
+
+    fn edits_of(&self, command: Value) -> BoxFuture<'_, Result<Called, LanguageError>> {
+        Box::pin(async move {
+            let wanted = self.known.want_edits().await;
+            let Called { encoding, .. } = self.call("workspace/executeCommand", command).await?;
+            Ok(Called { result: wanted.take().into(), encoding })
+        })
+    }
+
     /// As often as the server drops it, since it is busy with another text.
     fn call<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, Result<Called, LanguageError>> {
         Box::pin(async move {
@@ -258,7 +270,11 @@ impl Handler for ServerMessages {
                 }
                 Ok(Value::Null)
             }
-            "workspace/applyEdit" => Ok(json!({ "applied": false, "failureReason": "nothing is edited here" })),
+            // Where it was asked for it becomes a change of ours; the server learns from `didChange` what becomes of it.
+            "workspace/applyEdit" if self.known.take_edit(request.params["edit"].clone()) => {
+                Ok(json!({ "applied": true }))
+            }
+            "workspace/applyEdit" => Ok(json!({ "applied": false, "failureReason": "nobody has asked for it" })),
             "client/unregisterCapability"
             | "window/workDoneProgress/create"
             | "window/showMessageRequest"

@@ -21,6 +21,29 @@ pub(super) struct Known {
     changed: watch::Sender<u64>,
     /// It has answered a question about code.
     answered: AtomicBool,
+    /// Edits that the server wants to be made, while somebody runs a command of its for them.
+    wanted: Mutex<Option<Vec<Value>>>,
+    /// One command at a time: whose edits they are, nothing else tells.
+    commands: tokio::sync::Mutex<()>,
+}
+
+/// Takes the edits that the server wants to be made, until it is dropped.
+pub(super) struct Wanted<'a> {
+    known: &'a Known,
+    _alone: tokio::sync::MutexGuard<'a, ()>,
+}
+
+impl Wanted<'_> {
+    /// Those that have come so far, in their order.
+    pub(super) fn take(&self) -> Vec<Value> {
+        self.known.wanted().as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+impl Drop for Wanted<'_> {
+    fn drop(&mut self) {
+        *self.known.wanted() = None;
+    }
 }
 
 #[derive(Debug)]
@@ -60,7 +83,31 @@ impl Known {
             without_version: false,
             with_version: false,
         };
-        Self { state: Mutex::new(state), changed: watch::Sender::new(0), answered: AtomicBool::new(false) }
+        Self {
+            state: Mutex::new(state),
+            changed: watch::Sender::new(0),
+            answered: AtomicBool::new(false),
+            wanted: Mutex::default(),
+            commands: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Waits for those who run another command.
+    pub(super) async fn want_edits(&self) -> Wanted<'_> {
+        let alone = self.commands.lock().await;
+        *self.wanted() = Some(Vec::new());
+        Wanted { known: self, _alone: alone }
+    }
+
+    /// Whether anybody has asked for it.
+    pub(super) fn take_edit(&self, edit: Value) -> bool {
+        let mut wanted = self.wanted();
+        wanted.iter_mut().for_each(|wanted| wanted.push(edit.clone()));
+        wanted.is_some()
+    }
+
+    fn wanted(&self) -> MutexGuard<'_, Option<Vec<Value>>> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn initialized(&self, encoding: PositionEncoding, pulls: bool) {

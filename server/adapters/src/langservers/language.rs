@@ -2,6 +2,7 @@
 //! editor for one of its.
 
 mod answer;
+mod command;
 
 use std::ops::Range;
 
@@ -24,6 +25,17 @@ pub trait Caller: Send + Sync {
     fn encoding(&self) -> PositionEncoding;
 
     fn call<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, Result<Called, LanguageError>>;
+
+    /// Whether `edits_of` does anything.
+    fn runs_commands(&self) -> bool {
+        false
+    }
+
+    /// Runs a command of the server, given as `ExecuteCommandParams`: the list of all edits that it wants to be made of it. None of them is made.
+    fn edits_of(&self, _command: Value) -> BoxFuture<'_, Result<Called, LanguageError>> {
+        let by = self.name().to_owned();
+        Box::pin(async { Err(LanguageError::Unsupported { by }) })
+    }
 }
 
 /// What a server answered.
@@ -86,6 +98,8 @@ pub(super) fn client_capabilities(capabilities: &mut Value) {
         },
     });
     capabilities["workspace"]["symbol"] = json!({});
+    capabilities["workspace"]["applyEdit"] = true.into();
+    capabilities["workspace"]["executeCommand"] = json!({});
     capabilities["workspace"]["workspaceEdit"] = json!({
         "documentChanges": true,
         "resourceOperations": ["create", "rename", "delete"],
@@ -135,7 +149,9 @@ pub async fn ask(
         }
         LanguageAbout::CodeActions(at) => {
             let Called { result, encoding } = asked.actions(at, problems).await?;
-            let resolves = |action: &Value| action.get("data").is_some();
+            let resolves = |action: &Value| {
+                action.get("data").is_some() || caller.runs_commands() && command::of(action).is_some()
+            };
             (encoding, LanguageFound::Actions(answer::actions(&result, resolves)))
         }
         LanguageAbout::CodeAction { at, title } => {
@@ -147,15 +163,7 @@ pub async fn ask(
             if let Some(why) = action["disabled"]["reason"].as_str() {
                 return Err(asked.refused(format!("{title:?} is not to be had there: {why}")));
             }
-            let (edit, encoding) = if action["edit"].is_object() {
-                (action["edit"].clone(), encoding)
-            } else {
-                let Called { result, encoding } = caller.call("codeAction/resolve", action.clone()).await?;
-                (result["edit"].clone(), encoding)
-            };
-            if !edit.is_object() {
-                return Err(asked.refused(format!("{title:?} is a command of the server, which is not run from here")));
-            }
+            let Called { result: edit, encoding } = asked.edit(title, action, encoding).await?;
             (encoding, LanguageFound::Changes(asked.changes(&edit)?))
         }
     };
@@ -214,6 +222,32 @@ impl Asked<'_> {
         let context = json!({ "diagnostics": problems, "triggerKind": 1 });
         let params = json!({ "textDocument": self.document(), "range": range, "context": context });
         self.caller.call("textDocument/codeAction", params).await
+    }
+
+    /// The edit of an action: it stands in it, or is asked for, or comes of its command.
+    async fn edit(&self, title: &str, action: &Value, encoding: PositionEncoding) -> Result<Called, LanguageError> {
+        if action["edit"].is_object() {
+            return Ok(Called { result: action["edit"].clone(), encoding });
+        }
+        let mut action = action.clone();
+        if action.get("data").is_some() {
+            let Called { result, encoding } = self.caller.call("codeAction/resolve", action).await?;
+            if result["edit"].is_object() {
+                return Ok(Called { result: result["edit"].clone(), encoding });
+            }
+            action = result;
+        }
+        let command = command::of(&action).filter(|_| self.caller.runs_commands());
+        let Some(command) = command else {
+            return Err(self.refused(format!("{title:?} is a command of the server, which is not run from here")));
+        };
+        let Called { result, encoding } = self.caller.edits_of(command).await?;
+        match result.as_array().map(Vec::as_slice) {
+            Some([edit]) => Ok(Called { result: edit.clone(), encoding }),
+            None | Some([]) => Err(self.refused(format!("{title:?} has nothing to change there"))),
+            // The later ones may be meant for the text that the earlier ones make.
+            Some(_) => Err(self.refused(format!("{title:?} would edit in several steps, which is not done from here"))),
+        }
     }
 
     fn changes(&self, edit: &Value) -> Result<Vec<copydesk_engine::ports::LanguageChange>, LanguageError> {

@@ -32,6 +32,15 @@ impl Caller for Played {
         let result = self.answers.lock().unwrap().pop_front().unwrap_or_default();
         Box::pin(async move { Ok(Called { result, encoding: PositionEncoding::Utf8 }) })
     }
+
+    fn runs_commands(&self) -> bool {
+        true
+    }
+
+    /// As the next answer has it.
+    fn edits_of(&self, command: Value) -> BoxFuture<'_, Result<Called, LanguageError>> {
+        self.call("workspace/executeCommand", command)
+    }
 }
 
 fn path(name: &str) -> AbsPath {
@@ -207,5 +216,29 @@ async fn code_actions_are_listed_and_only_edits_are_made() {
     {
         let (found, _) = asked(make(title), std::slice::from_ref(&actions)).await;
         assert!(found.unwrap_err().to_string().contains(says), "{title}");
+    }
+}
+
+#[tokio::test]
+async fn an_action_that_is_a_command_is_the_one_edit_that_the_command_asks_for() {
+    let edit = json!({ "changes": { "file:///w/a.py": [{ "range": span(0, 0, 0), "newText": "import f\n" }] } });
+    let command = json!({ "title": "Fix", "command": "gopls.apply_fix", "arguments": [{ "fix": 1 }] });
+    let run =
+        ("workspace/executeCommand".to_owned(), json!({ "command": "gopls.apply_fix", "arguments": [{ "fix": 1 }] }));
+    let fix = || LanguageAbout::CodeAction { at: 4..10, title: "Fix".to_owned() };
+    let listed = asked(LanguageAbout::CodeActions(4..10), &[json!([command])]).await.0.unwrap();
+    assert!(matches!(listed, LanguageFound::Actions(actions) if actions[0].obstacle.is_none()));
+    let (found, sent) = asked(fix(), &[json!([command]), json!([edit])]).await;
+    assert!(matches!(found.unwrap(), LanguageFound::Changes(changes) if changes.len() == 1));
+    assert_eq!(sent[1], run);
+    // The command comes with the answer to the second question.
+    let later = json!({ "title": "Fix", "data": 7 });
+    let resolved = json!({ "title": "Fix", "command": command });
+    let (found, sent) = asked(fix(), &[json!([later]), resolved, json!([edit])]).await;
+    assert!(matches!(found.unwrap(), LanguageFound::Changes(changes) if changes.len() == 1));
+    assert_eq!((sent[1].0.as_str(), &sent[2]), ("codeAction/resolve", &run));
+    for (edits, says) in [(json!([]), "nothing to change"), (json!([edit, edit]), "in several steps")] {
+        let (found, _) = asked(fix(), &[json!([command]), edits]).await;
+        assert!(found.unwrap_err().to_string().contains(says), "{says}");
     }
 }

@@ -51,6 +51,13 @@ impl Handler for Script {
         match request.method.as_str() {
             "initialize" if self.character.hangs => Reply::Abortable(Box::pin(std::future::pending())),
             "initialize" => Reply::Now(Ok(json!({ "capabilities": self.character.capabilities }))),
+            "workspace/executeCommand" => {
+                let peer = self.peer.clone();
+                Reply::Abortable(Box::pin(async move {
+                    let edit = json!({ "edit": { "changes": {} } });
+                    Ok(peer.request("workspace/applyEdit", edit).await.unwrap_or_default())
+                }))
+            }
             "shutdown" | "textDocument/hover" => Reply::Now(Ok(Value::Null)),
             "textDocument/diagnostic" => match &self.character.answers {
                 Some(answers) => Reply::Now(answers()),
@@ -487,5 +494,24 @@ async fn r11_4_a_server_that_answers_questions_is_never_left_alone_for_its_crash
         assert!(played.connection.await.is_err());
     }
     assert_eq!(stage.troubles.take(), [""; 0]);
+    stage.close().await;
+}
+
+/// What a command wants to be edited comes back; what nobody has asked for is refused.
+#[tokio::test(start_paused = true)]
+async fn edits_are_taken_of_a_command_that_was_run_for_them_alone() {
+    use super::super::language::{Called, Caller as _};
+    let mut stage = stage(Character::default());
+    let line = stage.handle.line(vec![file("a.py", "x")]).await.expect("it is up");
+    let played = stage.started().await;
+    let command = || json!({ "command": "gopls.apply_fix" });
+    let (one, other) = tokio::join!(line.edits_of(command()), line.edits_of(command()));
+    for Called { result, .. } in [one.unwrap(), other.unwrap()] {
+        assert_eq!(result, json!([{ "changes": {} }]));
+    }
+    let unasked = played.peer.request("workspace/applyEdit", json!({ "edit": { "changes": {} } })).await.unwrap();
+    assert_eq!(unasked["applied"], false);
+    // Run in another way its edit is not taken either.
+    assert_eq!(line.call("workspace/executeCommand", command()).await.unwrap().result["applied"], false);
     stage.close().await;
 }

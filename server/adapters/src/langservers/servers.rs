@@ -100,17 +100,20 @@ pub fn standings(configured: &LanguageServers, folders: &[AbsPath], variables: &
             Start::Configured(command) => command.first().cloned().into_iter().collect(),
             Start::Known(programs) => programs.iter().map(|program| program.command[0].to_owned()).collect(),
         };
-        let has_root = |folder: &AbsPath| {
-            let roots = server.known.map(|known| known.roots).unwrap_or_default();
-            roots.iter().any(|root| root.find(folder, folder).is_some())
-        };
-        let waits = match &server.start {
+        let is_marked = |folder: &AbsPath| matches!(server.root(folder, folder), Some(Some(_)));
+        // Where nothing of the project may run, and then whatever there is.
+        let [unasked, trusted] = [false, true].map(|is_trusted| {
+            let at = Surroundings { variables, is_trusted };
+            folders.iter().find_map(|folder| server.programs(folder, folder, &at).next())
+        });
+        let always_waits = match &server.start {
             Start::Configured(_) => false,
             Start::Known(programs) => programs.iter().all(|program| program.safety == Safety::RunsProject),
         };
+        let waits = unasked.is_none() && (trusted.is_some() || always_waits);
         Standing {
-            found: programs.iter().find_map(|program| find_program(program, variables)),
-            is_wanted: server.is_named || folders.iter().any(has_root),
+            found: unasked.or(trusted).map(|(program, _)| program),
+            is_wanted: server.is_named || folders.iter().any(is_marked),
             waits_for_trust: waits && !server.is_named,
             programs,
             name: server.name,
@@ -128,40 +131,11 @@ impl Server {
 
     fn starts(&self, path: &AbsPath, within: &AbsPath, at: &Surroundings<'_>) -> Vec<Chosen> {
         let folder = path.parent().unwrap_or_else(|| within.clone());
-        let root = match self.known {
-            Some(known) => {
-                if Root::Nearest(known.unless).find(&folder, within).is_some() {
-                    return Vec::new();
-                }
-                let root = known.roots.iter().find_map(|root| root.find(&folder, within));
-                if root.is_none() && known.needs_root {
-                    return Vec::new();
-                }
-                root
-            }
-            None => None,
-        };
+        let Some(root) = self.root(&folder, within) else { return Vec::new() };
+        if root.is_none() && self.known.is_some_and(|known| known.needs_root) {
+            return Vec::new();
+        }
         let root = root.unwrap_or_else(|| within.clone());
-        let may_run = at.is_trusted || self.is_named;
-        let found: Vec<(PathBuf, Vec<String>)> = match &self.start {
-            Start::Configured(command) => find_program(&command[0], at.variables)
-                .map(|program| (program, command[1..].to_vec()))
-                .into_iter()
-                .collect(),
-            Start::Known(programs) => programs
-                .iter()
-                .filter(|program| program.safety == Safety::Reads || may_run)
-                .filter(|program| program.needs.is_none_or(|needs| above(&folder, within, needs).is_some()))
-                .filter_map(|program| {
-                    let name = program.command[0];
-                    let local = program.is_local && at.is_trusted;
-                    let local = local.then(|| above(&folder, within, &format!("node_modules/.bin/{name}"))).flatten();
-                    let found = local.or_else(|| at.variables.find_program(name))?;
-                    let arguments = program.command[1..].iter().map(|argument| (*argument).to_owned()).collect();
-                    (name != "tsc" || is_native_typescript(&found)).then_some((found, arguments))
-                })
-                .collect(),
-        };
         let chosen = |(program, arguments)| Chosen {
             server: self.clone(),
             program,
@@ -169,7 +143,46 @@ impl Server {
             initialization: self.initialization(&root, at),
             root: root.clone(),
         };
-        found.into_iter().map(chosen).collect()
+        self.programs(&folder, within, at).map(chosen).collect()
+    }
+
+    /// The folder that a marker makes its root; `None` where another server is meant.
+    fn root(&self, folder: &AbsPath, within: &AbsPath) -> Option<Option<AbsPath>> {
+        let Some(known) = self.known else { return Some(None) };
+        if Root::Nearest(known.unless).find(folder, within).is_some() {
+            return None;
+        }
+        Some(known.roots.iter().find_map(|root| root.find(folder, within)))
+    }
+
+    /// Those that are there and may run, with their arguments, in their order.
+    fn programs(
+        &self,
+        folder: &AbsPath,
+        within: &AbsPath,
+        at: &Surroundings<'_>,
+    ) -> impl Iterator<Item = (PathBuf, Vec<String>)> {
+        let (configured, known): (_, &[Program]) = match &self.start {
+            Start::Configured(command) => {
+                let found = find_program(&command[0], at.variables);
+                (found.map(|program| (program, command[1..].to_vec())), &[])
+            }
+            Start::Known(programs) => (None, programs),
+        };
+        let may_run = at.is_trusted || self.is_named;
+        let known = known
+            .iter()
+            .filter(move |program| program.safety == Safety::Reads || may_run)
+            .filter(move |program| program.needs.is_none_or(|needs| above(folder, within, needs).is_some()))
+            .filter_map(move |program| {
+                let name = program.command[0];
+                let local = program.is_local && at.is_trusted;
+                let local = local.then(|| above(folder, within, &format!("node_modules/.bin/{name}"))).flatten();
+                let found = local.or_else(|| at.variables.find_program(name))?;
+                let arguments = program.command[1..].iter().map(|argument| (*argument).to_owned()).collect();
+                (name != "tsc" || is_native_typescript(&found)).then_some((found, arguments))
+            });
+        configured.into_iter().chain(known)
     }
 
     fn initialization(&self, root: &AbsPath, at: &Surroundings<'_>) -> Value {

@@ -267,3 +267,36 @@ fn doctor_learns_what_is_there_and_what_is_wanted() {
     assert_eq!(of("zls"), (false, true, false));
     assert_eq!(of("dart"), (false, false, true));
 }
+
+/// Doctor looks with the same eyes: what would not be started is not called found.
+#[test]
+fn doctor_finds_what_would_be_started() {
+    let check = |files: &[&str], name: &str, expected: (Option<&str>, bool, bool)| {
+        let place = Place::new(files);
+        let all = standings(&on([]), &[place.path("project")], &place.variables());
+        let standing = all.into_iter().find(|standing| standing.name == name).unwrap();
+        let found = standing.found.as_deref().map(|path| path.strip_prefix(place.path("").as_path()).unwrap());
+        let standing = (found.and_then(Path::to_str), standing.is_wanted, standing.waits_for_trust);
+        assert_eq!(standing, expected, "{name} among {files:?}");
+    };
+    let local = "project/node_modules/.bin/tsc";
+    // Of the project's own there is one, which may not run unasked.
+    check(&["project/package.json", local], "typescript", (Some(local), true, true));
+    check(&["project/package.json", local, "bin/tsc"], "typescript", (Some("bin/tsc"), true, false));
+    check(&["project/package.json", "project/deno.json", "bin/tsc"], "typescript", (Some("bin/tsc"), false, false));
+    let server = "bin/vscode-eslint-language-server";
+    check(&["project/eslint.config.js", server], "eslint", (None, true, true));
+    check(&["project/eslint.config.js", server, "project/node_modules/eslint/x"], "eslint", (Some(server), true, true));
+}
+
+/// A `tsc` of an older version is no server.
+#[test]
+fn doctor_takes_no_compiler_for_a_server() {
+    let place = Place::new(&["lib/typescript/bin/tsc", "project/package.json"]);
+    std::fs::write(place.path("lib/typescript/package.json").as_path(), r#"{"version":"5.9.2"}"#).unwrap();
+    std::fs::create_dir_all(place.path("bin").as_path()).unwrap();
+    std::os::unix::fs::symlink(place.path("lib/typescript/bin/tsc").as_path(), place.path("bin/tsc").as_path())
+        .unwrap();
+    let all = standings(&on([]), &[place.path("project")], &place.variables());
+    assert_eq!(all.iter().find(|standing| standing.name == "typescript").unwrap().found, None);
+}

@@ -204,8 +204,7 @@ struct Page {
 #[derive(Deserialize)]
 struct Hit {
     url: String,
-    #[serde(default)]
-    title: String,
+    title: Option<String>,
     content: Option<String>,
     #[serde(rename = "publishedDate")]
     published: Option<String>,
@@ -216,7 +215,7 @@ fn searxng_text(answer: &HttpAnswer, most: usize) -> Result<Option<String>, Stri
         .map_err(|_| "the answer is no list of results; is the address that of an instance?".to_owned())?;
     let mut text = String::new();
     for hit in page.results.iter().take(most) {
-        let _ = writeln!(text, "Title: {}\nURL: {}", hit.title.trim(), hit.url);
+        let _ = writeln!(text, "Title: {}\nURL: {}", hit.title.as_deref().unwrap_or_default().trim(), hit.url);
         if let Some(published) = &hit.published {
             let _ = writeln!(text, "Published: {published}");
         }

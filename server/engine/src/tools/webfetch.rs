@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 use super::described;
 use crate::escape::escaped_line;
+use crate::image::Image;
+use crate::media::Media;
 use crate::ports::{HttpAnswer, HttpError, HttpLimits, Preview, Readable};
 use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
 use crate::web::{Content, WebAddress, content};
@@ -43,6 +45,16 @@ enum Format {
     Markdown,
     Text,
     Html,
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Text => "text",
+            Self::Html => "html",
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -103,14 +115,14 @@ impl Tool for WebFetch {
             return Err(ToolError::Tell(text).into());
         }
         let declared = answer.header("content-type").map(str::to_owned);
-        let text = shown(&answer, &fetch, ctx).await;
+        let Shown { text, media } = shown(&answer, &fetch, ctx).await;
         let metadata = json!({
             "url": fetch.address.to_string(),
-            "format": format!("{:?}", fetch.format).to_lowercase(),
+            "format": fetch.format.name(),
             "contentType": declared,
             "bytes": answer.body.len(),
         });
-        Ok(ToolOutput { text: format!("{}{text}", head(&fetch, &answer)), metadata, ..ToolOutput::default() })
+        Ok(ToolOutput { text: format!("{}{text}", head(&fetch, &answer)), media, metadata, ..ToolOutput::default() })
     }
 }
 
@@ -176,9 +188,14 @@ fn head(fetch: &Fetch, answer: &HttpAnswer) -> String {
     if notes.is_empty() { String::new() } else { format!("({})\n\n", notes.join(" ")) }
 }
 
-async fn shown(answer: &HttpAnswer, fetch: &Fetch, ctx: &ToolContext) -> String {
+struct Shown {
+    text: String,
+    media: Vec<Media>,
+}
+
+async fn shown(answer: &HttpAnswer, fetch: &Fetch, ctx: &ToolContext) -> Shown {
     let bytes = answer.body.len();
-    match content(answer.header("content-type"), &answer.body) {
+    let text = match content(answer.header("content-type"), &answer.body) {
         Content::Page(page) => match fetch.format {
             Format::Markdown => ctx.web.readable(page, Readable::Markdown).await,
             Format::Text => ctx.web.readable(page, Readable::Text).await,
@@ -187,10 +204,25 @@ async fn shown(answer: &HttpAnswer, fetch: &Fetch, ctx: &ToolContext) -> String 
         Content::Text(text) => text,
         Content::Image { mime, size } => {
             let size = size.map(|(width, height)| format!(", {width} × {height} pixels")).unwrap_or_default();
-            format!("An image ({mime}{size}, {bytes} bytes). It is not shown.")
+            let what = format!("An image ({mime}{size}, {bytes} bytes).");
+            return match image(answer, ctx.largest_image) {
+                Ok(image) => Shown { text: what, media: vec![image.into()] },
+                Err(reason) => Shown { text: format!("{what} It is not shown: {reason}."), media: Vec::new() },
+            };
         }
         Content::Binary { mime } => format!("Binary content ({mime}, {bytes} bytes). It is not shown."),
+    };
+    Shown { text, media: Vec::new() }
+}
+
+/// As models take it, else why they do not.
+fn image(answer: &HttpAnswer, largest: u64) -> Result<Image, String> {
+    if answer.is_cut {
+        return Err("its end was not read".to_owned());
     }
+    let image = Image::new(answer.body.clone()).map_err(|error| error.to_string())?;
+    image.check_size(largest).map_err(|error| error.to_string())?;
+    Ok(image)
 }
 
 #[cfg(test)]

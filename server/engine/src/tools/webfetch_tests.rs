@@ -1,5 +1,7 @@
 use serde_json::json;
 
+use crate::image::Image;
+use crate::media::Media;
 use crate::message::ToolStatus;
 use crate::permission::Verdict;
 use crate::ports::{HttpAnswer, HttpError, OptionKind, Preview, Reach};
@@ -41,8 +43,36 @@ async fn other_text_comes_as_it_is_and_what_is_binary_is_described() {
     check("application/json", b"{\"a\": 1}", "{\"a\": 1}").await;
     check("text/plain; charset=iso-8859-1", b"caf\xe9", "caf\u{e9}").await;
     check("application/pdf", b"%PDF", "Binary content (application/pdf, 4 bytes). It is not shown.").await;
-    check("image/png", &png_bytes(640, 480), "An image (image/png, 640 × 480 pixels, 57 bytes). It is not shown.")
-        .await;
+}
+
+/// By its bytes, whatever the server calls it; once it is fetched it is like one that was read.
+#[tokio::test]
+async fn an_image_is_shown_to_the_model() {
+    for kind in ["image/png", "text/html", "application/octet-stream"] {
+        let bench = bench();
+        bench.http.answer("https://x.example/", 200, &[("content-type", kind)], png_bytes(640, 480));
+        let outcome = bench.call("webfetch", json!({"url": "https://x.example"})).await;
+        let image: Media = Image::new(png_bytes(640, 480)).unwrap().into();
+        assert_eq!((outcome.view.media, outcome.result.media), (vec![image.clone()], vec![image.part()]), "{kind}");
+        assert_eq!(outcome.result.text, "An image (image/png, 640 × 480 pixels, 57 bytes).");
+    }
+}
+
+#[tokio::test]
+async fn an_image_that_no_model_takes_says_why_it_is_not_shown() {
+    let mut bench = bench();
+    bench.config.max_image_base64_bytes = 70;
+    let check = async |kind: &str, body: Vec<u8>, is_cut: bool| {
+        let headers = vec![("content-type".to_owned(), kind.to_owned())];
+        let answer = HttpAnswer { status: 200, headers, body, is_cut };
+        bench.http.will("https://x.example/", Ok(answer));
+        let outcome = bench.call("webfetch", json!({"url": "https://x.example"})).await;
+        assert!(outcome.view.media.is_empty() && outcome.result.media.is_empty(), "{kind}");
+        outcome.result.text
+    };
+    assert!(check("image/png", png_bytes(2, 2), true).await.ends_with("It is not shown: its end was not read."));
+    assert!(check("image/png", png_bytes(2, 2), false).await.contains("It is not shown: "), "76 bytes of base64");
+    assert!(check("image/bmp", b"BM".to_vec(), false).await.contains("(image/bmp, 2 bytes). It is not shown: "));
 }
 
 /// C66: a binary is described, whatever it is called.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::described;
@@ -36,14 +36,14 @@ pub(super) struct Input {
     context_max_characters: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Livecrawl {
     Fallback,
     Preferred,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Depth {
     Auto,
@@ -73,12 +73,11 @@ impl Tool for WebSearch {
 
     async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Query>, ToolError> {
         let results = input.num_results.unwrap_or(DEFAULT_RESULTS).clamp(1, MOST_RESULTS);
-        let lower = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let mut arguments = json!({
             "query": input.query.trim(),
-            "type": lower(&input.depth.unwrap_or(Depth::Auto)),
+            "type": input.depth.unwrap_or(Depth::Auto),
             "numResults": results,
-            "livecrawl": lower(&input.livecrawl.unwrap_or(Livecrawl::Fallback)),
+            "livecrawl": input.livecrawl.unwrap_or(Livecrawl::Fallback),
         });
         if let Some(most) = input.context_max_characters {
             arguments["contextMaxCharacters"] = most.clamp(1, MOST_CHARACTERS).into();

@@ -68,7 +68,7 @@ async fn searxng_is_asked_for_json() {
     let bench = bench(SearchKind::Searxng, "http://127.0.0.1:8888/searx/", None);
     let address = "http://127.0.0.1:8888/searx/search?q=a+b&format=json";
     let hit = |n: u32| json!({"url": format!("https://{n}.example/"), "title": format!("T{n}"), "content": "words"});
-    let page = json!({"results": [hit(1), {"url": "https://2.example/", "publishedDate": "2026-01-01"}, hit(3)]});
+    let page = json!({"results": [hit(1), {"url": "https://2.example/", "title": null, "content": null, "publishedDate": "2026-01-01"}, hit(3)]});
     bench.http.answer(address, 200, &[], page.to_string());
     insta::assert_snapshot!(bench.done("websearch", json!({"query": "a b", "numResults": 2})).await, @"
     Title: T1

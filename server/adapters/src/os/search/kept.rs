@@ -3,20 +3,57 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 pub(super) struct Kept<T> {
     limit: usize,
+    /// By any thread.
+    found: AtomicUsize,
     state: Mutex<State<T>>,
-    /// As many hits as the limit lets through: from here on the state's last path is a bound.
+    /// `by_path` alone is as many hits as the limit lets through: from here on its last path is a bound.
     full: AtomicBool,
     more: AtomicBool,
 }
 
 struct State<T> {
+    /// What threads have found while there was room, each run in order.
+    runs: Vec<Run<T>>,
     by_path: BTreeMap<Place, Vec<T>>,
+    /// In `by_path`.
     count: usize,
+}
+
+type Run<T> = Vec<(Place, Vec<T>)>;
+
+/// Of one thread. As long as there is room its hits are its own: nobody waits for a lock, and they are put in order beside those of the others.
+pub(super) struct Finder<'a, T> {
+    kept: &'a Kept<T>,
+    run: Run<T>,
+}
+
+impl<T> Finder<'_, T> {
+    /// All hits of one file, in order.
+    pub(super) fn add(&mut self, path: &Path, hits: Vec<T>) {
+        let before = self.kept.found.fetch_add(hits.len(), Ordering::Relaxed);
+        if before < self.kept.limit {
+            self.run.push((Place::of(path), hits));
+        } else {
+            self.kept.add(path, hits);
+        }
+    }
+
+    pub(super) fn note_more(&self) {
+        self.kept.note_more();
+    }
+}
+
+impl<T> Drop for Finder<'_, T> {
+    fn drop(&mut self) {
+        let mut run = std::mem::take(&mut self.run);
+        run.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        self.kept.lock().runs.push(run);
+    }
 }
 
 /// Where a path stands among others: component by component, as `Path` orders itself, so that all of a folder stands together. In one piece of memory,
@@ -35,8 +72,14 @@ impl Place {
 impl<T> Kept<T> {
     /// `limit` is at least 1.
     pub(super) fn new(limit: usize) -> Self {
-        let state = Mutex::new(State { by_path: BTreeMap::new(), count: 0 });
-        Self { limit: limit.max(1), state, full: AtomicBool::new(false), more: AtomicBool::new(false) }
+        let state = Mutex::new(State { runs: Vec::new(), by_path: BTreeMap::new(), count: 0 });
+        let (full, more) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { limit: limit.max(1), found: AtomicUsize::new(0), state, full, more }
+    }
+
+    /// Its hits are there when it is dropped.
+    pub(super) fn finder(&self) -> Finder<'_, T> {
+        Finder { kept: self, run: Vec::new() }
     }
 
     /// Whether a hit in this file, or below this folder, could still be kept. Where not, the answer will say that there may be more.
@@ -52,11 +95,10 @@ impl<T> Kept<T> {
         has_room
     }
 
-    /// All hits of one file, in order.
-    pub(super) fn add(&self, path: &Path, hits: Vec<T>) {
+    fn add(&self, path: &Path, hits: Vec<T>) {
         let place = Place::of(path);
         let mut state = self.lock();
-        let State { by_path, count } = &mut *state;
+        let State { by_path, count, .. } = &mut *state;
         *count += hits.len();
         by_path.insert(place, hits);
         // What the others fill alone is not needed.
@@ -71,15 +113,20 @@ impl<T> Kept<T> {
         }
     }
 
-    pub(super) fn note_more(&self) {
+    fn note_more(&self) {
         self.more.store(true, Ordering::Relaxed);
     }
 
     /// In order, and whether there may be more.
     pub(super) fn into_hits(self) -> (Vec<T>, bool) {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let more = self.more.into_inner() || state.count > self.limit;
-        (state.by_path.into_values().flatten().take(self.limit).collect(), more)
+        let more = self.more.into_inner() || self.found.into_inner() > self.limit;
+        let mut all: Run<T> = state.runs.into_iter().flatten().chain(state.by_path).collect();
+        // Stable: it merges what is in order piece by piece.
+        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        // A file that was removed while it is open may have been met twice.
+        all.dedup_by(|(one, _), (other, _)| one == other);
+        (all.into_iter().flat_map(|(_, hits)| hits).take(self.limit).collect(), more)
     }
 
     /// A poisoned lock holds hits all the same: they were added whole.
@@ -123,12 +170,14 @@ mod tests {
                 shuffled.reverse();
             }
             let kept = Kept::new(limit);
-            for (path, count) in shuffled {
+            let mut finders = [kept.finder(), kept.finder()];
+            for (at, (path, count)) in shuffled.into_iter().enumerate() {
                 let path = PathBuf::from(path);
                 if kept.has_room(&path) {
-                    kept.add(&path, (0..*count).map(|at| (path.clone(), at)).collect());
+                    finders[at % 2].add(&path, (0..*count).map(|at| (path.clone(), at)).collect());
                 }
             }
+            drop(finders);
             let (hits, more) = kept.into_hits();
             prop_assert_eq!(&hits[..], &whole[..whole.len().min(limit)]);
             prop_assert_eq!(more, whole.len() > limit);

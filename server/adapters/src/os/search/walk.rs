@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::control::Control;
-use super::kept::Kept;
+use super::kept::{Finder, Kept};
 use super::lines::{Line, LineMatcher, Searched};
 use crate::os::folder::open_real;
 
@@ -55,10 +55,10 @@ impl<'a> Tree<'a> {
     pub(super) fn files(self) -> Result<Found<AbsPath>, SearchError> {
         let kept = Kept::new(self.tree.limits.results);
         self.each_file(&kept, || {
-            let kept = &kept;
+            let mut finder = kept.finder();
             move |path: &Path| {
                 if let Some(hit) = AbsPath::new(path) {
-                    kept.add(path, vec![hit]);
+                    finder.add(path, vec![hit]);
                 }
             }
         })?;
@@ -87,8 +87,8 @@ impl<'a> Tree<'a> {
         let kept = Kept::new(self.tree.limits.results);
         self.each_file(&kept, || {
             let mut searcher = matcher.searcher();
-            let (tree, kept) = (&self, &kept);
-            move |path: &Path| tree.lines_of(path, matcher, &mut searcher, kept)
+            let (tree, mut finder) = (&self, kept.finder());
+            move |path: &Path| tree.lines_of(path, matcher, &mut searcher, &mut finder)
         })?;
         self.found(kept)
     }
@@ -204,7 +204,7 @@ impl<'a> Tree<'a> {
         new.collect()
     }
 
-    fn lines_of(&self, path: &Path, matcher: &LineMatcher, searcher: &mut Searcher, kept: &Kept<LineHit>) {
+    fn lines_of(&self, path: &Path, matcher: &LineMatcher, searcher: &mut Searcher, finder: &mut Finder<'_, LineHit>) {
         let most = self.tree.limits.results.max(1);
         let searched = match self.open.get(path) {
             Some(text) => {
@@ -219,7 +219,7 @@ impl<'a> Tree<'a> {
         match searched {
             Searched::Lines { lines, more } => {
                 if more {
-                    kept.note_more();
+                    finder.note_more();
                 }
                 let Some(name) = AbsPath::new(path).filter(|_| !lines.is_empty()) else { return };
                 let hit = |line: Line| LineHit {
@@ -228,7 +228,7 @@ impl<'a> Tree<'a> {
                     text: line.text,
                     column: line.column,
                 };
-                kept.add(path, lines.into_iter().map(hit).collect());
+                finder.add(path, lines.into_iter().map(hit).collect());
             }
             Searched::Binary => {
                 self.binary.fetch_add(1, Ordering::Relaxed);
