@@ -125,33 +125,12 @@ local function decisions(child)
   return found
 end
 
---- The signs of a buffer, `row:sign` from the top down, where the marks stand.
-local SIGNS = [[
-  local buffer = vim.fn.bufnr(... or '%')
-  local namespace = vim.api.nvim_get_namespaces()['copydesk.hunks']
-  local found = {}
-  if not namespace or buffer == -1 or not vim.api.nvim_buf_is_loaded(buffer) then return found end
-  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buffer, namespace, 0, -1, { details = true })) do
-    local last = mark[4].end_row or mark[2]
-    local rows = last > mark[2] and ('%d-%d'):format(mark[2], last) or tostring(mark[2])
-    found[#found + 1] = rows .. ':' .. vim.trim(mark[4].sign_text or '')
-  end
-  return found
-]]
-
 ---@param child Child
 ---@param expected string[]
 ---@param what string
 ---@param name? string
 local function signs(child, expected, what, name)
-  local last
-  local reached = vim.wait(harness.LIMIT, function()
-    last = child:lua(SIGNS, name or '%')
-    return vim.deep_equal(last, expected)
-  end, 5)
-  if not reached then
-    equal(last, expected, what)
-  end
+  child:wait_signs(expected, what, name)
 end
 
 --- The last cell of the sign column, line by line.

@@ -5,8 +5,6 @@ local equal, contains = harness.equal, harness.contains
 
 local tests = {}
 
-local start_model, stop_model = harness.start_model, harness.stop_model
-
 --- A language server inside of the editor: it calls each `bad` an error.
 local WORDS = [[
   local id = 0
@@ -43,49 +41,7 @@ local WORDS = [[
   end })
 ]]
 
----@param options { files: table<string, string>, replies: (fun(workspace: string): table[]), permission?: table }
----@param test fun(child: Child, model: Model)
----@return string requests
-local function with(options, test)
-  local child = harness.child({ files = options.files, cmd = { assert(vim.env.COPYDESK_BIN), 'serve' } })
-  local model = start_model(options.replies(child.workspace))
-  child:lua(
-    'vim.env.COPYDESK_CONFIG_CONTENT = ...',
-    vim.json.encode({
-      model = 'scripted/one',
-      permission = options.permission,
-      provider = {
-        scripted = {
-          npm = '@ai-sdk/openai-compatible',
-          options = { baseURL = ('http://127.0.0.1:%s/v1'):format(model.port), apiKey = 'none' },
-          models = { one = { name = 'One' } },
-        },
-      },
-    })
-  )
-  local passed, problem = xpcall(test, debug.traceback, child, model)
-  if not passed then
-    problem = ('%s\nthe conversation:\n%s\ntold:\n%s\nmodel:\n%s'):format(
-      problem,
-      child:chat(),
-      child:told(),
-      table.concat(model.complaints, '\n')
-    )
-  end
-  child:stop()
-  if not passed then
-    vim.fn.jobstop(model.job)
-  end
-  assert(passed, problem)
-  return stop_model(model)
-end
-
----@param name string
----@param arguments table
----@param when? string What must stand in what the model is told before.
-local function call(name, arguments, when)
-  return { when = when, calls = { { name = name, arguments = arguments } } }
-end
+local with, call = harness.with_daemon, harness.call
 
 function tests.c25_unsaved_text_is_read_edited_checked_mended_and_a_command_is_allowed()
   local requests = with({

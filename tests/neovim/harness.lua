@@ -296,4 +296,86 @@ function M.stop_model(model)
   return M.read(model.requests)
 end
 
+--- A Neovim with the plugin, the real daemon, and a model that follows a script.
+---@param options { files: table<string, string>, replies: (fun(workspace: string): table[]), permission?: table, setup?: table }
+---@param test fun(child: Child, model: Model)
+---@return string requests
+function M.with_daemon(options, test)
+  local child =
+    M.child({ files = options.files, setup = options.setup, cmd = { assert(vim.env.COPYDESK_BIN), 'serve' } })
+  local model = M.start_model(options.replies(child.workspace))
+  child:lua(
+    'vim.env.COPYDESK_CONFIG_CONTENT = ...',
+    vim.json.encode({
+      model = 'scripted/one',
+      permission = options.permission,
+      provider = {
+        scripted = {
+          npm = '@ai-sdk/openai-compatible',
+          options = { baseURL = ('http://127.0.0.1:%s/v1'):format(model.port), apiKey = 'none' },
+          models = { one = { name = 'One' } },
+        },
+      },
+    })
+  )
+  local passed, problem = xpcall(test, debug.traceback, child, model)
+  if not passed then
+    problem = ('%s\nthe conversation:\n%s\ntold:\n%s\nmodel:\n%s'):format(
+      problem,
+      child:chat(),
+      child:told(),
+      table.concat(model.complaints, '\n')
+    )
+  end
+  child:stop()
+  if not passed then
+    vim.fn.jobstop(model.job)
+  end
+  assert(passed, problem)
+  return M.stop_model(model)
+end
+
+--- A reply of the model: one tool call.
+---@param name string
+---@param arguments table
+---@param when? string What must stand in what the model is told before.
+function M.call(name, arguments, when)
+  return { when = when, calls = { { name = name, arguments = arguments } } }
+end
+
+--- The signs of the agent's changes in a buffer, `row:sign` or `row-row:sign` from the top down, where they stand now.
+---@param name? string
+---@return string[]
+function Child:signs(name)
+  return self:lua(
+    [[
+    local buffer = vim.fn.bufnr(...)
+    local namespace = vim.api.nvim_get_namespaces()['copydesk.hunks']
+    local found = {}
+    if not namespace or buffer == -1 or not vim.api.nvim_buf_is_loaded(buffer) then return found end
+    for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buffer, namespace, 0, -1, { details = true })) do
+      local last = mark[4].end_row or mark[2]
+      local rows = last > mark[2] and ('%d-%d'):format(mark[2], last) or tostring(mark[2])
+      found[#found + 1] = rows .. ':' .. vim.trim(mark[4].sign_text or '')
+    end
+    return found
+  ]],
+    name or '%'
+  )
+end
+
+---@param expected string[]
+---@param what string
+---@param name? string
+function Child:wait_signs(expected, what, name)
+  local last
+  local reached = vim.wait(M.LIMIT, function()
+    last = self:signs(name)
+    return vim.deep_equal(last, expected)
+  end, 5)
+  if not reached then
+    M.equal(last, expected, what)
+  end
+end
+
 return M

@@ -184,7 +184,7 @@ async fn neovim(arguments: &[&str]) -> Result<String, String> {
     let home = tempfile::tempdir().unwrap();
     let script = repository().join("tests/neovim/run.lua");
     let mut command = headless(home.path());
-    if matches!(arguments.first(), Some(&"daemon" | &"plain")) {
+    if matches!(arguments.first(), Some(&"daemon" | &"plain" | &"review")) {
         command.env("COPYDESK_BIN", copydesk_tests::daemon::program());
         command.env("SCRIPTED_MODEL", env!("CARGO_BIN_EXE_scripted-model"));
     }
