@@ -289,6 +289,8 @@ function tests.r4_2_next_and_previous_walk_over_all_files_and_open_folds()
     equal(back, { { 'a.txt', 2 }, { 'c.txt', 3 }, { 'b.txt', 6 }, { 'a.txt', 5 } }, 'and back')
     child:command('1 | 2CopydeskNext')
     equal(place(child), { 'a.txt', 5 }, 'with a count')
+    child:command('1 | 1000000002CopydeskPrevious')
+    equal(place(child), { 'b.txt', 6 }, 'with any count')
     child:type('<C-o>')
     equal(place(child), { 'a.txt', 1 }, 'the jump list')
     -- From the conversation, whose window keeps its buffer.
@@ -786,12 +788,17 @@ function tests.the_diff_of_a_turn_leads_to_its_lines()
       [[
       local a = uri_of('a.txt')
       local b = a:gsub('a.txt$', 'b.txt')
+      local gone = a:gsub('a.txt$', 'gone.txt')
       answers['_copydesk/diff'] = function(params, reply)
         if params.of == 'head' then return reply({ diff = '', files = {}, added = 0, removed = 0 }) end
-        local diff = '--- a.txt\n+++ a.txt\n@@ -1,3 +1,3 @@\n one\n-zwei\n+two\n three\n'
-          .. '--- b.txt\n+++ b.txt\n@@ -3,2 +3,3 @@\n three\n+--- four\n five\n\\ No newline at end of file\n'
-        reply({ diff = diff, added = 2, removed = 1, files = {
-          { uri = a, kind = 'modified', added = 1, removed = 1 }, { uri = b, kind = 'modified', added = 1, removed = 0 } } })
+        local diff = 'diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-zwei\n+two\n three\n'
+          .. 'diff --git a/i.png b/i.png\nBinary files a/i.png and b/i.png differ\n'
+          .. 'diff --git a/b.txt b/b.txt\nold mode 100644\nnew mode 100755\n--- a/b.txt\n+++ b/b.txt\n@@ -3,2 +3,3 @@\n three\n+--- four\n five\n\\ No newline at end of file\n'
+        diff = diff .. 'diff --git a/gone.txt b/gone.txt\ndeleted file mode 100644\n--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n'
+        reply({ diff = diff, added = 2, removed = 2, files = {
+          { uri = a, kind = 'modified', added = 1, removed = 1 }, { uri = a:gsub('a.txt$', 'i.png'), kind = 'modified', binary = true, added = 0, removed = 0 },
+          { uri = b, kind = 'modified', added = 1, removed = 0 },
+          { uri = gone, kind = 'deleted', added = 0, removed = 1 } } })
       end
     ]]
     )
@@ -805,29 +812,26 @@ function tests.the_diff_of_a_turn_leads_to_its_lines()
     local found = {}
     for line = 1, #child:lines() do
       child:command(('%d'):format(line))
+      child:lua('_G.told = {}')
       child:type('<CR>')
-      found[line] = table.concat(
-        child:wait("return vim.bo.filetype ~= 'diff' and { vim.fn.expand('%:t'), vim.fn.line('.') }", 'the place'),
-        ' '
+      found[line] = child:wait(
+        [[
+        return #_G.told > 0 and _G.told[1]
+          or vim.bo.filetype ~= 'diff' and vim.fn.expand('%:t') .. ' ' .. vim.fn.line('.')
+      ]],
+        'the place'
       )
-      child:command('wincmd p')
+      child:lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('copydesk://diff/turn'))")
     end
+    local gone, binary = 'Copydesk: the file is not there any more', 'Copydesk: the file is no text'
+    -- stylua: ignore
     equal(found, {
-      'a.txt 1',
-      'a.txt 1',
-      'a.txt 1',
-      'a.txt 1',
-      'a.txt 2',
-      'a.txt 2',
-      'a.txt 3',
-      'b.txt 1',
-      'b.txt 1',
-      'b.txt 3',
-      'b.txt 3',
-      'b.txt 4',
-      'b.txt 5',
-      'b.txt 5',
+      'a.txt 1', 'a.txt 1', 'a.txt 1', 'a.txt 1', 'a.txt 1', 'a.txt 2', 'a.txt 2', 'a.txt 3',
+      binary, binary,
+      'b.txt 1', 'b.txt 1', 'b.txt 1', 'b.txt 1', 'b.txt 1', 'b.txt 3', 'b.txt 3', 'b.txt 4', 'b.txt 5', 'b.txt 5',
+      gone, gone, gone, gone, gone, gone,
     }, 'where each line leads')
+    child:lua('_G.told = {}')
     child:command('CopydeskDiff session')
     child:wait("return vim.api.nvim_buf_get_name(0):find('session')", 'another one')
     child:command('CopydeskDiff session')

@@ -17,7 +17,7 @@ local values = { turn = 'last_turn', session = 'session', head = 'head' }
 
 ---@class copydesk.DiffResult
 ---@field diff string
----@field files { uri: string, added: integer, removed: integer }[]
+---@field files { uri: string, kind: string, binary: boolean?, added: integer, removed: integer }[]
 ---@field added integer
 ---@field removed integer
 
@@ -46,7 +46,7 @@ function M.place(lines, number)
         new_left = new_left - 1
         next_row = next_row + 1
       end
-    elseif vim.startswith(line, '--- ') or vim.startswith(line, 'Binary files ') then
+    elseif vim.startswith(line, 'diff --git ') then
       file, next_row, here = (file or 0) + 1, 0, 0
     else
       local old, start, new = line:match('^@@ %-%d+,?(%d*) %+(%d+),?(%d*) @@')
@@ -71,7 +71,11 @@ local function show(result, name, mods)
   local function go()
     local file, row = M.place(lines, vim.api.nvim_win_get_cursor(0)[1])
     local changed = file and result.files[file]
-    if changed then
+    if changed and changed.kind == 'deleted' then
+      log.tell('the file is not there any more')
+    elseif changed and changed.binary then
+      log.tell('the file is no text')
+    elseif changed then
       windows.show(vim.uri_to_fname(changed.uri), row)
     end
   end

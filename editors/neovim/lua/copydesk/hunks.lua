@@ -74,7 +74,7 @@ local function put(buffer, session, uri, hunk)
   local first, behind = M.rows(hunk.range)
   local kind = M.kind(hunk)
   local signs = config.get().changes.signs
-  local options = { priority = config.get().changes.priority }
+  local options = { priority = math.floor(config.get().changes.priority) }
   local row = math.min(first, last_row)
   local name = kind
   if kind == 'delete' then

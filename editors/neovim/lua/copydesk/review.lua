@@ -64,8 +64,10 @@ local function places()
   local found = {}
   for _, path in ipairs(order) do
     table.sort(rows[path])
-    for _, row in ipairs(rows[path]) do
-      found[#found + 1] = { path = path, row = row }
+    for index, row in ipairs(rows[path]) do
+      if row ~= rows[path][index - 1] then
+        found[#found + 1] = { path = path, row = row }
+      end
     end
   end
   return found
@@ -107,13 +109,10 @@ local function go(step, count)
   end
   local path = files.path(vim.uri_from_bufnr(0))
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1
-  local index
-  for _ = 1, count do
-    index = beside(all, path, row, step)
-    path, row = all[index].path, all[index].row
-  end
-  if windows.show(path, row) then
-    vim.api.nvim_echo({ { ('hunk %d of %d: %s'):format(index, #all, render.short(path)) } }, false, {})
+  local index = (beside(all, path, row, step) - 1 + step * (count - 1)) % #all + 1
+  local place = all[index]
+  if windows.show(place.path, place.row) then
+    vim.api.nvim_echo({ { ('hunk %d of %d: %s'):format(index, #all, render.short(place.path)) } }, false, {})
   end
 end
 
