@@ -13,6 +13,7 @@ use copydesk_adapters::os::git_head::GitHead;
 use copydesk_adapters::os::grant_file::GrantFile;
 use copydesk_adapters::os::search::OsSearch;
 use copydesk_adapters::os::shell::OsShell;
+use copydesk_adapters::os::snapshots::OsSnapshots;
 use copydesk_adapters::os::trust_file::TrustFile;
 use copydesk_adapters::providers::{Http, Providers};
 use copydesk_adapters::store::sqlite::SqliteStore;
@@ -60,6 +61,7 @@ impl Adapters {
             secrets: Arc::new(OsSecrets::new(variables.clone(), &folders.data)),
             trust: Arc::new(TrustFile::in_folder(&folders.data)),
             grants: Arc::new(GrantFile::in_folder(&folders.data)),
+            snapshots: Arc::new(OsSnapshots::new(variables.clone(), &folders.data)),
             version_control: Arc::new(GitHead::new(variables.clone())),
             clock: Arc::new(OsClock),
             ids: Arc::new(OsIds::default()),

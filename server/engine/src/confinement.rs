@@ -79,7 +79,20 @@ pub fn confine(
     if !is_in_force(settings, support) {
         return Confinement::None;
     }
-    let workspace: Vec<AbsPath> = facts.roots.iter().chain([&facts.folder, &facts.worktree]).cloned().collect();
+    let unreadable = hidden(settings, facts, environment);
+    let writable = match rights.workspace {
+        WorkspaceRight::Change => distinct(workspace(facts).chain(&settings.writable).cloned()),
+        WorkspaceRight::Read => Vec::new(),
+    };
+    let network = settings.network || rights.network == NetworkRight::Full;
+    // Outputs of tools are to be paged.
+    let readable = vec![facts.spill.clone()];
+    Confinement::Sandbox(SandboxPolicy { writable, unreadable, readable, network, temp: facts.temp.clone() })
+}
+
+/// What commands may not read in the sandbox, and what nobody keeps copies of.
+pub fn hidden(settings: &SandboxSettings, facts: &Facts, environment: &dyn Environment) -> Vec<AbsPath> {
+    let workspace: Vec<AbsPath> = workspace(facts).cloned().collect();
     // Who opens a folder with secrets in it works on them.
     let is_opened = |secret: &AbsPath| workspace.iter().any(|root| root.starts_with(secret));
     let is_lifted = |secret: &AbsPath| settings.readable.iter().any(|readable| secret.starts_with(readable));
@@ -90,15 +103,11 @@ pub fn confine(
     let named = named_secrets(environment, &facts.folder).into_iter().filter(|secret| !is_of_project(secret));
     let hidden = secrets(&environment.folders()).into_iter().chain(named);
     let hidden = hidden.filter(|secret| !is_opened(secret) && !is_lifted(secret));
-    let unreadable = distinct(hidden.chain(settings.unreadable.iter().cloned()));
-    let writable = match rights.workspace {
-        WorkspaceRight::Change => distinct(workspace.iter().chain(&settings.writable).cloned()),
-        WorkspaceRight::Read => Vec::new(),
-    };
-    let network = settings.network || rights.network == NetworkRight::Full;
-    // Outputs of tools are to be paged.
-    let readable = vec![facts.spill.clone()];
-    Confinement::Sandbox(SandboxPolicy { writable, unreadable, readable, network, temp: facts.temp.clone() })
+    distinct(hidden.chain(settings.unreadable.iter().cloned()))
+}
+
+fn workspace(facts: &Facts) -> impl Iterator<Item = &AbsPath> {
+    facts.roots.iter().chain([&facts.folder, &facts.worktree])
 }
 
 /// The temporary folder of the commands of one project, by its root's real path: what one project's commands leave there, caches among it, is read by those of

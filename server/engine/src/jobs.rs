@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::event::{SessionEvent, Severity};
 use crate::ids::{Millis, SessionId};
 use crate::ports::{BoxFuture, Client, Clock, CommandEnd, OutputSink, Shell, ShellCommand, ShellError, ShellOutcome};
+use crate::snapshots::Footprint;
 use crate::tool::ToolError;
 
 use output::Output;
@@ -64,9 +65,13 @@ pub struct NewJob {
     pub command: ShellCommand,
     /// The command in one line, for people.
     pub title: String,
-    /// Polled once the command has ended: what it has changed, in words for the model.
-    pub changes: BoxFuture<'static, Vec<String>>,
+    /// Polled once the command has ended: what it has changed.
+    pub left: BoxFuture<'static, Footprint>,
+    /// The same in words for the model; not asked where the session ends too.
+    pub changes: Words,
 }
+
+type Words = Box<dyn FnOnce(Footprint) -> BoxFuture<'static, Vec<String>> + Send>;
 
 pub struct Job {
     pub id: String,
@@ -126,7 +131,7 @@ impl Jobs {
 
     /// Returns while the command is still being started: what keeps it from that is told as its end.
     pub fn start(&self, new: NewJob) -> Result<Arc<Job>, ToolError> {
-        let NewJob { command, title, changes } = new;
+        let NewJob { command, title, left, changes } = new;
         let mut state = self.lock();
         if state.is_closed || state.turn.is_cancelled {
             return Err(ToolError::Cancelled);
@@ -152,7 +157,7 @@ impl Jobs {
         state.jobs.insert(number, Arc::clone(&job));
         state.forget_oldest();
         let (shell, clock, notices) = (Arc::clone(&self.shell), Arc::clone(&self.clock), self.notices.clone());
-        let work = run(Arc::clone(&job), command, shell, clock, changes, notices);
+        let work = run(Arc::clone(&job), command, shell, clock, (left, changes), notices);
         state.tasks.spawn(work);
         Ok(job)
     }
@@ -358,7 +363,7 @@ async fn run(
     command: ShellCommand,
     shell: Arc<dyn Shell>,
     clock: Arc<dyn Clock>,
-    changes: BoxFuture<'static, Vec<String>>,
+    (left, words): (BoxFuture<'static, Footprint>, Words),
     notices: Notices,
 ) {
     let dropped = Dropped { job: &job, clock: &*clock };
@@ -367,7 +372,8 @@ async fn run(
         OutputSink::new(move |piece| job.push(piece))
     };
     let ran = shell.run(command, sink, job.cancel.clone()).await;
-    let changes = if job.is_closing() { Vec::new() } else { changes.await };
+    let left = left.await;
+    let changes = if job.is_closing() { Vec::new() } else { words(left).await };
     let (how, is_good) = job.how(&ran);
     let is_own = matches!(&ran, Ok(outcome) if outcome.end != CommandEnd::Cancelled) || ran.is_err();
     job.finish(JobEnd { how: how.clone(), at: clock.now(), changes });

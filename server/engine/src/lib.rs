@@ -33,6 +33,7 @@ pub mod runner;
 pub mod search;
 pub mod session;
 pub mod skills;
+pub mod snapshots;
 #[doc(hidden)]
 pub mod testing;
 pub mod tool;

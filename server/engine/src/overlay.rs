@@ -54,6 +54,7 @@ struct State {
     next: u64,
     /// How many edits of a document were logged when it was last clean; absent where it was opened with unsaved text.
     clean_at: HashMap<DocKey, usize>,
+    saves: HashMap<DocKey, u64>,
 }
 
 struct Expectation {
@@ -127,6 +128,7 @@ impl Overlay {
         let mut state = self.lock();
         state.documents.saved(uri)?;
         if let Some(key) = state.documents.by_uri(uri).map(|document| document.key.clone()) {
+            *state.saves.entry(key.clone()).or_default() += 1;
             state.note_clean(&key);
         }
         self.moved(state);
@@ -162,6 +164,11 @@ impl Overlay {
         let state = self.lock();
         let dirty = state.documents.iter().filter(|document| document.is_dirty());
         dirty.map(|document| (document.clone(), state.changed_by(&document.key))).collect()
+    }
+
+    /// How often each document that is or was open has been saved.
+    pub(crate) fn saves(&self) -> HashMap<DocKey, u64> {
+        self.lock().saves.clone()
     }
 
     /// Moves at every change of any document.

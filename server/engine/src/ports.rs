@@ -75,6 +75,7 @@ pub struct Ports {
     pub trust: Arc<dyn Trust>,
     pub grants: Arc<dyn GrantStore>,
     pub http: Arc<dyn Http>,
+    pub snapshots: Arc<dyn Snapshots>,
     pub version_control: Arc<dyn VersionControl>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,

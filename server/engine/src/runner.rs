@@ -33,7 +33,7 @@ use crate::config::Config;
 use crate::confinement::is_in_force;
 use crate::event::{SessionEvent, Severity, ToolCallState, ToolCallView};
 use crate::format::Learned;
-use crate::ids::{CallId, SessionId};
+use crate::ids::{CallId, MessageId, SessionId};
 use crate::jobs::Jobs;
 use crate::media::Media;
 use crate::message::{ToolResult, ToolStatus, TurnEnd};
@@ -80,6 +80,8 @@ pub struct CallOutcome {
 
 pub struct RunnerDeps {
     pub session: SessionId,
+    /// The first prompt of the turn.
+    pub turn: MessageId,
     pub registry: Arc<Registry>,
     /// Of the request whose reply makes the calls.
     pub offered: Offered,

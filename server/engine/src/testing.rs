@@ -8,6 +8,7 @@ mod image;
 mod model;
 mod pdf;
 mod search;
+mod snapshots;
 mod store;
 mod strict;
 mod surroundings;
@@ -24,6 +25,7 @@ pub use image::{png, png_bytes};
 pub use model::{FakeModel, ModelPlayer, Reply, ScriptedModel};
 pub use pdf::{pdf, pdf_bytes};
 pub use search::FakeSearch;
+pub use snapshots::MemorySnapshots;
 pub use store::MemoryStore;
 pub use strict::{check_messages, check_request};
 pub use surroundings::{

@@ -24,6 +24,7 @@ use crate::prompt::FolderInstructions;
 use crate::runner::Seen;
 use crate::search::GrantedSearch;
 use crate::skills::GrantedSkill;
+use crate::snapshots::CommandSnapshots;
 use crate::view::{KnownFiles, View};
 use crate::web::{GrantedWeb, WebAddress};
 
@@ -186,6 +187,8 @@ pub struct ToolContext {
     /// Those of the session.
     pub jobs: Arc<Jobs>,
     pub notices: Notices,
+    /// Around the command of `Access::Command`.
+    pub snapshots: CommandSnapshots,
     pub clock: Arc<dyn Clock>,
     pub instructions: FolderInstructions,
     pub ids: Arc<dyn Ids>,

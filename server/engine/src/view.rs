@@ -174,6 +174,11 @@ impl View {
         Ok(self.overlay.get(&self.key(path).await?))
     }
 
+    /// By its real path.
+    pub(crate) fn is_open(&self, real: &AbsPath) -> bool {
+        self.overlay.get(&DocKey::from_real_path(real.clone())).is_some()
+    }
+
     /// Links resolved, and granted.
     pub async fn real_path(&self, path: &AbsPath) -> Result<AbsPath, ViewError> {
         Ok(self.key(path).await?.path().clone())

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, AgentMode};
 use crate::config::Config;
 use crate::format::{Formatters, Learned};
-use crate::ids::{CallId, SessionId};
+use crate::ids::{CallId, MessageId, SessionId};
 use crate::jobs::{Jobs, Notices};
 use crate::message::{Todo, ToolStatus};
 use crate::overlay::Overlay;
@@ -34,7 +34,7 @@ use crate::runner::{Call, CallOutcome, Grants, Runner, RunnerDeps, Seen};
 use crate::skills::Skills;
 use crate::testing::{
     DiskFiles, FakeClient, FakeClock, FakeEnvironment, FakeHttp, FakeIds, FakeModel, FakeSearch, FakeSecrets,
-    MemoryChanges, MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl,
+    MemoryChanges, MemoryGrants, MemorySnapshots, MemoryStore, MemoryTrust, MemoryVersionControl,
 };
 use crate::tool::{Agents, AnyTool, Facts, Todos, ToolError};
 use crate::view::{KnownFiles, View};
@@ -146,6 +146,7 @@ pub(crate) struct Bench {
     pub(crate) client: Arc<FakeClient>,
     pub(crate) shell: Arc<BenchShell>,
     pub(crate) http: Arc<FakeHttp>,
+    pub(crate) snapshots: Arc<MemorySnapshots>,
     pub(crate) skills: Arc<Skills>,
     pub(crate) diagnostics: Arc<BenchDiagnostics>,
     pub(crate) todos: Arc<BenchTodos>,
@@ -193,6 +194,7 @@ impl Bench {
             year: "2026".to_owned(),
         };
         let shell = Arc::new(BenchShell::over(disk.clone()));
+        let snapshots = MemorySnapshots::new(disk.clone());
         let client = FakeClient::new();
         let notices = Notices { session: SessionId::new("ses_1"), client: client.clone() };
         Self {
@@ -202,6 +204,7 @@ impl Bench {
             disk,
             http: FakeHttp::new(),
             changes: MemoryChanges::new(),
+            snapshots,
             skills: Arc::default(),
             overlay,
             editor,
@@ -330,6 +333,7 @@ impl Bench {
         let (model, _) = FakeModel::new();
         Runner::new(RunnerDeps {
             session: SessionId::new("ses_1"),
+            turn: MessageId::new("msg_1"),
             registry: Arc::new(registry),
             offered,
             facts: Arc::new(self.facts.clone()),
@@ -350,6 +354,7 @@ impl Bench {
                 trust: MemoryTrust::new(),
                 grants: self.kept.clone(),
                 http: self.http.clone(),
+                snapshots: self.snapshots.clone(),
                 version_control: MemoryVersionControl::new(),
                 changes: self.changes.clone(),
                 clock: Arc::new(FakeClock::default()),

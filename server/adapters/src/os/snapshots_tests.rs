@@ -147,6 +147,20 @@ async fn r5_1_what_commands_change_is_found_with_what_was_there_before() {
                 "x.sh: \"x\\n\" 644 | \"x\\n\" 755",
             ]
         );
+        fixture.run("mkdir -p made/before");
+        let report = fixture
+            .around(|| {
+                drop(fixture.run("mkdir -p made/before/x/y; echo 1 >made/before/x/y/z; echo 1 >made/w; echo 1 >v"))
+            })
+            .await;
+        let work = AbsPath::new(fixture.work()).unwrap();
+        let made: Vec<_> = report
+            .changed
+            .iter()
+            .map(|file| file.made_folder.as_ref().and_then(|folder| folder.relative_to(&work)))
+            .collect();
+        assert_eq!(made, [Some("made/before/x".to_owned()), None, None]);
+        fixture.run("rm -r made v");
         // From where the last one has left it.
         assert_eq!(fixture.changed_by("true").await, [""; 0]);
         assert_eq!(

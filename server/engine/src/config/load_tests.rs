@@ -13,7 +13,7 @@ use crate::permission::{Guards, Mode, Verdict, decide, is_hidden};
 use crate::ports::{LanguageServer, LanguageServers, WireProtocol};
 use crate::testing::{
     DiskFiles, FakeClock, FakeEnvironment, FakeHttp, FakeIds, FakeModel, FakeSearch, FakeSecrets, FakeShell,
-    MemoryChanges, MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl,
+    MemoryChanges, MemoryGrants, MemorySnapshots, MemoryStore, MemoryTrust, MemoryVersionControl,
 };
 
 const GLOBAL: &str = "/home/user/.config/copydesk/copydesk.jsonc";
@@ -67,6 +67,7 @@ fn load_edited<const N: usize>(
         environment: FakeEnvironment::new(vars),
         grants: MemoryGrants::new(),
         http: FakeHttp::new(),
+        snapshots: MemorySnapshots::new(Arc::default()),
         version_control: MemoryVersionControl::new(),
         secrets: Arc::new(FakeSecrets(keys.map(|(id, key)| (id.to_owned(), key.to_owned())).into())),
         trust: MemoryTrust::new(),

@@ -46,6 +46,8 @@ pub struct SnapshotFailure {
 pub struct ChangedFile {
     /// Its real path.
     pub path: AbsPath,
+    /// The topmost folder that was made for it, where the system tells.
+    pub made_folder: Option<AbsPath>,
     pub before: FileState,
     pub after: FileState,
 }

@@ -95,6 +95,7 @@ impl Run {
         };
         Runner::new(RunnerDeps {
             session: context.id.clone(),
+            turn: context.journal.turn(),
             registry: Arc::clone(&context.registry),
             offered,
             facts: Arc::clone(&context.facts),

@@ -6,11 +6,12 @@ use copydesk_workspace::disk::{DiskError, FileKind};
 use copydesk_workspace::path::{AbsPath, DocKey};
 
 use super::RunnerDeps;
-use super::command::{self, Part, Reach, Simple};
-use super::search::granted_root;
+use super::command::{self, MayChange, Part, Reach, Simple};
+use super::search::{granted_root, may_keep};
 use crate::confinement::is_in_force;
 use crate::escape::escaped_line;
 use crate::permission::{Agents, Cover, Grant, Mode, Rule, is_sensitive, path_pattern};
+use crate::ports::MayOpen;
 use crate::search::GrantedRoot;
 use crate::skills::SKILL;
 use crate::tool::{Access, Facts};
@@ -89,6 +90,9 @@ pub(super) struct Resolved {
     pub(super) is_command: bool,
     /// Of a command.
     pub(super) reach: Reach,
+    pub(super) may_change: MayChange,
+    /// Of a command: what of the workspace the model could read without a question.
+    pub(super) may_keep: Option<MayOpen>,
     pub(super) web: WebGrant,
     /// By name.
     pub(super) skill: Option<String>,
@@ -136,6 +140,8 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
         searched: Vec::new(),
         is_command: false,
         reach: Reach::default(),
+        may_change: MayChange::default(),
+        may_keep: None,
         web: WebGrant::Nothing,
         skill: None,
     };
@@ -161,7 +167,7 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
                 resolved.paths.push((path, real));
             }
             Access::Command { text, folder, unconfined } => {
-                let (mut needs, reach) = command::needs(deps, &places, text.clone(), folder).await?;
+                let (mut needs, reach, may_change) = command::needs(deps, &places, text.clone(), folder).await?;
                 if unconfined && is_in_force(&deps.config.sandbox, &deps.ports.shell.sandbox()) {
                     command::hold_auto(&mut needs);
                     needs.retain(|need| need.subject != Subject::Together);
@@ -169,6 +175,8 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
                 }
                 resolved.needs.extend(needs);
                 resolved.reach = reach;
+                resolved.may_change = may_change;
+                resolved.may_keep = Some(may_keep(deps, &places));
                 resolved.is_command = true;
             }
             Access::Search { permission, pattern, roots } => {
@@ -324,6 +332,11 @@ impl<'a> Places<'a> {
     /// Names and real paths.
     pub(super) fn folders(&self) -> &[(AbsPath, AbsPath)] {
         &self.folders
+    }
+
+    /// Those of the workspace.
+    pub(super) fn named_inside(&self) -> impl Iterator<Item = (&AbsPath, &AbsPath)> {
+        self.folders[..self.inside].iter().map(|(name, real)| (name, real))
     }
 
     /// The real paths of the workspace's folders.

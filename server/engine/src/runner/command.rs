@@ -18,7 +18,8 @@ use super::decide::{Decided, decide, is_absolute};
 use super::expand::{self, Expanded};
 use crate::escape::escaped_line;
 use crate::permission::shell::{
-    self, Analysis, FileAccess, FileUse, FolderUse, Gap, Links, Place, Removal, SimpleCommand, Surroundings, Unknown,
+    self, Analysis, Effect, FileAccess, FileUse, FolderUse, Gap, Links, Place, Removal, SimpleCommand, Surroundings,
+    Unknown,
 };
 use crate::permission::{Mode, Rule, RulesFor, Shape, Verdict, path_pattern};
 
@@ -65,6 +66,14 @@ pub(super) struct Reach {
     pub(super) writable: Vec<AbsPath>,
 }
 
+/// Whether a command is proven to leave all files as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum MayChange {
+    #[default]
+    Nothing,
+    Something,
+}
+
 impl Line {
     /// The name under which answers to the whole text are kept.
     pub(super) fn whole(&self) -> (&'static str, String) {
@@ -77,14 +86,14 @@ pub(super) async fn needs(
     places: &Places<'_>,
     text: String,
     folder: AbsPath,
-) -> Result<(Vec<Need>, Reach), DiskError> {
+) -> Result<(Vec<Need>, Reach, MayChange), DiskError> {
     let home = deps.ports.environment.folders().home;
     let analysis = shell::analyse(&text, Surroundings { folder: &folder, home: &home });
     let line = Arc::new(Line { text, folder: folder.clone() });
     let beyond: Vec<Need> =
         analysis.unknown.iter().filter(|unknown| unknown.gap == Gap::Beyond).map(|part| refused(&line, part)).collect();
     if !beyond.is_empty() {
-        return Ok((beyond, Reach::default()));
+        return Ok((beyond, Reach::default(), MayChange::Something));
     }
     let real = deps.ports.files.real_path(folder.clone()).await?;
     let mut gathered = Gathered {
@@ -124,7 +133,21 @@ pub(super) async fn needs(
     }
     // In the order in which the user reads them.
     needs.sort_by_key(|need| need.part.as_ref().map_or(0, |part| part.span.start));
-    Ok((needs, reach))
+    Ok((needs, reach, may_change(&analysis)))
+}
+
+/// A word of the text leaves open what it does, or does more than read.
+fn may_change(analysis: &Analysis) -> MayChange {
+    let is_nowhere = |place: &Place| matches!(place, Place::File(path) if path.as_path() == Path::new("/dev/null"));
+    let writes = |file: &FileUse| file.access == FileAccess::Write && !is_nowhere(&file.place);
+    // Of some programs all files are known that they touch.
+    let tells_all = |effect: &Effect| {
+        effect.is_file_work && effect.runs_unseen.is_none() && !effect.network && effect.loses.is_none()
+    };
+    let is_proven = analysis.unknown.is_empty()
+        && analysis.commands.iter().all(|command| command.effect.reads_only || tells_all(&command.effect))
+        && !analysis.files.iter().any(writes);
+    if is_proven { MayChange::Nothing } else { MayChange::Something }
 }
 
 struct Gathered<'a> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::access::Resolved;
-use super::command::Reach;
+use super::command::{MayChange, Reach};
 use super::decide::{Decided, decide};
 use super::{Runner, RunnerDeps};
 use crate::agent::PLAN;
@@ -13,9 +13,10 @@ use crate::confinement::{NetworkRight, Rights, WorkspaceRight, confine};
 use crate::format::Formatting;
 use crate::ids::CallId;
 use crate::jobs::Notices;
-use crate::ports::{Confinement, Connection};
+use crate::ports::{Confinement, Connection, SnapshotRequest};
 use crate::prompt::FolderInstructions;
 use crate::search::GrantedSearch;
+use crate::snapshots::{CommandRecorder, CommandSnapshots};
 use crate::tool::{Progress, ToolContext, User};
 use crate::view::{Scope, View};
 use crate::web::GrantedWeb;
@@ -53,6 +54,7 @@ impl Runner {
             seen: Arc::clone(&self.deps.seen),
             known: Arc::clone(&self.deps.known),
             jobs: Arc::clone(&self.deps.jobs),
+            snapshots: self.snapshots(resolved, call),
             notices: Notices { session: self.deps.session.clone(), client: Arc::clone(&connection.client) },
             clock: Arc::clone(&ports.clock),
             instructions: FolderInstructions {
@@ -77,6 +79,26 @@ impl Runner {
             passed_vars: self.deps.config.sandbox.environment.clone(),
             confinement: self.confinement(&resolved.reach),
             largest_image: self.deps.config.max_image_base64_bytes,
+        }
+    }
+
+    /// Around a command that may change something.
+    fn snapshots(&self, resolved: &mut Resolved, call: &CallId) -> CommandSnapshots {
+        let RunnerDeps { session, turn, facts, ports, config, connection, .. } = &self.deps;
+        let may_keep = resolved.may_keep.take().filter(|_| resolved.may_change == MayChange::Something);
+        let roots = [&facts.worktree].into_iter().chain(&facts.roots).cloned().collect();
+        CommandSnapshots {
+            port: Arc::clone(&ports.snapshots),
+            request: may_keep.map(|may_keep| SnapshotRequest { roots, may_keep }),
+            recorder: CommandRecorder {
+                changes: Arc::clone(&ports.changes),
+                session: session.clone(),
+                turn: turn.clone(),
+                call: call.clone(),
+                clock: Arc::clone(&ports.clock),
+                most_kept: config.max_undo_bytes,
+            },
+            overlay: Arc::clone(&connection.overlay),
         }
     }
 

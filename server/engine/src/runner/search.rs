@@ -11,6 +11,7 @@ use super::RunnerDeps;
 use super::access::Places;
 use super::decide::is_absolute;
 use super::grants::Grants;
+use crate::confinement::hidden;
 use crate::permission::{Rule, RulesFor, Verdict, path_pattern};
 use crate::ports::MayOpen;
 use crate::search::GrantedRoot;
@@ -62,6 +63,22 @@ pub(super) fn granted_root(
     };
     let may_list: MayOpen = Arc::new(move |path: &Path| judge.verdict(path) != Verdict::Deny);
     GrantedRoot { given, real, kind, may_read, may_list }
+}
+
+/// Of the workspace, for copies of its files: by each of its folders that a file is in. What lies where secrets are kept is not copied, whatever the rules say.
+pub(super) fn may_keep(deps: &RunnerDeps, places: &Places<'_>) -> MayOpen {
+    let judges: Vec<Judge> = places.named_inside().map(|(name, real)| Judge::new(deps, places, name, real)).collect();
+    let hidden = hidden(&deps.config.sandbox, &deps.facts, &*deps.ports.environment);
+    Arc::new(move |path: &Path| {
+        let mut verdicts = judges
+            .iter()
+            .filter(|judge| path.starts_with(judge.root.as_path()))
+            .map(|judge| judge.verdict(path))
+            .peekable();
+        verdicts.peek().is_some()
+            && verdicts.all(|verdict| verdict == Verdict::Allow)
+            && !hidden.iter().any(|place| path.starts_with(place.as_path()))
+    })
 }
 
 impl Judge {

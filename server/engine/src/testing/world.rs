@@ -8,8 +8,8 @@ use copydesk_workspace::path::AbsPath;
 
 use super::{
     Boundaries, DiskFiles, FakeClient, FakeClock, FakeDiagnostics, FakeEditor, FakeEnvironment, FakeHttp, FakeIds,
-    FakeSearch, FakeSecrets, FakeShell, MemoryChanges, MemoryGrants, MemoryStore, MemoryTrust, MemoryVersionControl,
-    lock,
+    FakeSearch, FakeSecrets, FakeShell, MemoryChanges, MemoryGrants, MemorySnapshots, MemoryStore, MemoryTrust,
+    MemoryVersionControl, lock,
 };
 use crate::agent::{self, Agent, AgentMode};
 use crate::config::{Config, ConfiguredModel};
@@ -83,6 +83,7 @@ impl World {
             trust: trust.clone(),
             grants: grants.clone(),
             http: http.clone(),
+            snapshots: MemorySnapshots::new(disk.clone()),
             version_control: version_control.clone(),
             clock: Arc::<FakeClock>::default(),
             ids: Arc::new(ids),

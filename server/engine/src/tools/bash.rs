@@ -1,6 +1,7 @@
 //! `bash`: a command in a shell. Judging commands is permission's, running them the shell port's.
 
 use std::num::NonZeroU64;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -21,12 +22,16 @@ use crate::ports::{
     BoxFuture, CapturedOutput, CommandEnd, Confinement, Keyboard, Preview, ShellCommand, ShellOutcome, TerminalPrompt,
     Typed, Unsaved,
 };
+use crate::snapshots::{Before, Footprint, Loss};
 use crate::tool::{
     Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput, User,
 };
 
 /// Milliseconds.
 const DEFAULT_TIMEOUT: u64 = 120_000;
+
+/// What a command has changed is looked for so long after a cancel; that it has ended took its part of the time that there is.
+const LOOK_AFTER_CANCEL: Duration = Duration::from_millis(800);
 
 pub(super) struct Bash;
 
@@ -156,16 +161,18 @@ impl Tool for Bash {
         let files = Files::of(ctx);
         if ctx.jobs.any_running() {
             // What jobs have changed is not the command's.
-            notes.extend(files.changes().await);
+            notes.extend(files.changes(Footprint::default()).await);
         }
         files.note().await;
-        if ctx.cancel.is_cancelled() {
-            return Err(ToolError::Cancelled.into());
-        }
         let Command { text, folder, timeout, is_job, is_interactive, unconfined, .. } = command;
         let title = first_line(&text);
         let confinement = if unconfined.is_some() { Confinement::None } else { ctx.confinement.clone() };
         let boundary = boundary(&confinement);
+        let before = tokio::select! {
+            biased;
+            () = ctx.cancel.cancelled() => return Err(ToolError::Cancelled.into()),
+            before = ctx.snapshots.before(&confinement) => before,
+        };
         let run = ShellCommand {
             command: text,
             folder,
@@ -177,7 +184,12 @@ impl Tool for Bash {
         };
         if is_job {
             return start(
-                NewJob { command: run, title, changes: Box::pin(async move { files.changes().await }) },
+                NewJob {
+                    command: run,
+                    title,
+                    left: Box::pin(left(before)),
+                    changes: Box::new(|left| Box::pin(async move { files.changes(left).await })),
+                },
                 &notes,
                 ctx,
             );
@@ -189,7 +201,7 @@ impl Tool for Bash {
         };
         let outcome = ran.map_err(|error| ToolError::Tell(format!("{error}. Nothing was run.")))?;
         notes.extend(at_terminal.iter().flat_map(|user| user.notes()));
-        notes.extend(files.changes().await);
+        notes.extend(files.changes(left_in_time(before, ctx).await).await);
 
         let mut text = shown(&outcome.output, ctx).await;
         let ended = ended(&outcome, timeout);
@@ -239,6 +251,27 @@ impl Keyboard for AtTerminal {
             typed
         })
     }
+}
+
+async fn left(before: Option<Before>) -> Footprint {
+    match before {
+        Some(before) => before.after().await,
+        None => Footprint::default(),
+    }
+}
+
+/// After a cancel there is little time.
+async fn left_in_time(before: Option<Before>, ctx: &ToolContext) -> Footprint {
+    let mut left = pin!(left(before));
+    tokio::select! {
+        biased;
+        left = &mut left => return left,
+        () = ctx.cancel.cancelled() => {}
+    }
+    tokio::time::timeout(LOOK_AFTER_CANCEL, left).await.unwrap_or_else(|_| {
+        let reason = "the turn was cancelled before it was found out".to_owned();
+        Footprint { losses: vec![Loss::All { reason }], ..Footprint::default() }
+    })
 }
 
 fn start(job: NewJob, notes: &[String], ctx: &ToolContext) -> Result<ToolOutput, CommitError> {

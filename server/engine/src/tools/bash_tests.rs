@@ -294,16 +294,18 @@ async fn r6_3_what_a_command_changed_is_told_to_editor_and_model() {
         disk.take(&path("/w/gone"));
         printed("")
     });
-    let text = bench.done("bash", command("sed")).await;
+    let text = bench.done("bash", command("make")).await;
     let told: Vec<_> = bench.editor.told().into_iter().map(|change| (change.path, change.kind)).collect();
     assert_eq!(
         told,
         [
             (path("/w/clean"), FileChangeKind::Changed),
             (path("/w/gone"), FileChangeKind::Deleted),
-            (path("/w/theirs"), FileChangeKind::Changed)
+            (path("/w/theirs"), FileChangeKind::Changed),
+            (path("/w/unknown"), FileChangeKind::Created)
         ]
     );
+    assert!(text.contains("[files on the disk: created unknown]"), "{text}");
     assert!(text.contains("[clean was changed meanwhile: what you know of it is old]"), "{text}");
     assert!(text.contains("[gone was deleted meanwhile"), "{text}");
     assert!(text.contains("[conflict: file:///w/theirs has unsaved text"), "{text}");

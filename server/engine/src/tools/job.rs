@@ -15,6 +15,7 @@ use super::{JOB, described};
 use crate::jobs::{Ending, Job};
 use crate::output::{self, Limits};
 use crate::ports::Preview;
+use crate::snapshots::Footprint;
 use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
 
 /// Milliseconds.
@@ -135,7 +136,7 @@ impl Tool for JobTool {
             }
         };
         // Before its own changes are told, which its end has noted.
-        let changes = Files::of(ctx).changes().await;
+        let changes = Files::of(ctx).changes(Footprint::default()).await;
         let mut text = shown(&job, from, ctx).await;
         let mut notes: Vec<String> = note.into_iter().chain([state(&job, ctx)]).collect();
         if let Some(end) = job.end() {

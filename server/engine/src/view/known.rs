@@ -2,6 +2,7 @@
 //! say only where to look: a file that was touched has not changed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::PoisonError;
 
 use copydesk_workspace::disk::{FileKind, Stamp, Stat};
 use copydesk_workspace::document::Document;
@@ -32,7 +33,18 @@ const TICK: i64 = 2000;
 
 /// How the files of a session stood when they were last looked at, by their real paths. Whoever looks holds it, so that a change is told once.
 #[derive(Debug, Default)]
-pub struct KnownFiles(Mutex<BTreeMap<AbsPath, Known>>);
+pub struct KnownFiles {
+    files: Mutex<BTreeMap<AbsPath, Known>>,
+    /// What was said of them, so that nothing is said twice.
+    said: std::sync::Mutex<BTreeSet<String>>,
+}
+
+impl KnownFiles {
+    /// Whether it was not said before.
+    pub(crate) fn is_news(&self, text: &str) -> bool {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned())
+    }
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
@@ -75,7 +87,7 @@ impl View {
     /// Notes how all open documents and all `seen` files stand; what has changed before is nobody's news.
     pub async fn note_files(&self, known: &KnownFiles, seen: &Seen, now: Millis) {
         let look = Look { view: self, seen, now };
-        let mut known = known.0.lock().await;
+        let mut known = known.files.lock().await;
         let of = |path: AbsPath| {
             let before = known.get(&path).copied();
             let look = &look;
@@ -88,9 +100,15 @@ impl View {
         *known = noted;
     }
 
-    /// What has changed since, told to the editor; buffers that now show their files are clean.
-    pub async fn told_changes(&self, known: &KnownFiles, seen: &Seen, now: Millis) -> (Vec<FileChange>, ReloadReport) {
-        let changes = self.changes(known, seen, now).await;
+    /// What has changed since, `found` by other means among it, told to the editor; buffers that now show their files are clean.
+    pub async fn told_changes(
+        &self,
+        known: &KnownFiles,
+        seen: &Seen,
+        now: Millis,
+        found: Vec<FileChange>,
+    ) -> (Vec<FileChange>, ReloadReport) {
+        let changes = self.changes(known, seen, now, found).await;
         if changes.is_empty() {
             return (changes, ReloadReport::default());
         }
@@ -101,10 +119,18 @@ impl View {
         (changes, report)
     }
 
-    async fn changes(&self, known: &KnownFiles, seen: &Seen, now: Millis) -> Vec<FileChange> {
+    async fn changes(
+        &self,
+        known: &KnownFiles,
+        seen: &Seen,
+        now: Millis,
+        mut found: Vec<FileChange>,
+    ) -> Vec<FileChange> {
         let look = Look { view: self, seen, now };
-        let mut known = known.0.lock().await;
+        let mut known = known.files.lock().await;
         let paths: BTreeSet<AbsPath> = known.keys().cloned().chain(self.looked_at(seen)).collect();
+        // Of these it is known better what they held.
+        found.retain(|change| !paths.contains(&change.path));
         let of = |path: AbsPath| {
             let before = known.get(&path).copied().or_else(|| look.first(&path));
             let look = &look;
@@ -113,9 +139,9 @@ impl View {
                 (path, after, kind)
             }
         };
-        let found: Vec<_> = futures::stream::iter(paths).map(of).buffer_unordered(AT_ONCE).collect().await;
-        let mut changes = Vec::new();
-        for (path, after, kind) in found {
+        let looked_at: Vec<_> = futures::stream::iter(paths).map(of).buffer_unordered(AT_ONCE).collect().await;
+        let mut changes = found;
+        for (path, after, kind) in looked_at {
             changes.extend(kind.map(|kind| FileChange { path: path.clone(), kind }));
             known.insert(path, after);
         }

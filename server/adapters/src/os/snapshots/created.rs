@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use copydesk_engine::ports::{FileState, Unkept};
 use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::AbsPath;
 
 use super::look::{Look, Looker};
 
@@ -36,6 +37,14 @@ impl Since {
         let is_new = touched && (!self.may_see_more || looker.made(below).is_some_and(|made| made >= self.start));
         if is_new { after } else { FileState::Unkept(Unkept::Older) }
     }
+}
+
+/// The topmost folder above the file that was made since, where the system knows when folders are made.
+pub(super) fn made_folder(looker: &Looker, below: &Path, start: SystemTime) -> Option<AbsPath> {
+    let is_new =
+        |folder: &&Path| !folder.as_os_str().is_empty() && looker.made(folder).is_some_and(|made| made >= start);
+    let topmost = below.ancestors().skip(1).take_while(is_new).last()?;
+    AbsPath::new(looker.root.join(topmost))
 }
 
 pub(super) fn is_ignore_file(below: &Path) -> bool {

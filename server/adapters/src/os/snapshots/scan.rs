@@ -14,7 +14,7 @@ use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use ignore::WalkBuilder;
 
-use super::created::{Since, is_ignore_file};
+use super::created::{Since, is_ignore_file, made_folder};
 use super::look::{Look, Looker, Stat, read};
 use super::store::io_error;
 use super::{MOST_CHANGED, MOST_CONTENT, TreeReport, blocking};
@@ -245,7 +245,9 @@ impl Scan {
         }
         let root = &self.looker.root;
         let file = |(below, before, after): (PathBuf, _, _)| {
-            Some(ChangedFile { path: AbsPath::new(root.join(below))?, before, after })
+            let is_made = before == FileState::Absent && after != FileState::Absent;
+            let made_folder = if is_made { made_folder(&self.looker, &below, self.start) } else { None };
+            Some(ChangedFile { path: AbsPath::new(root.join(&below))?, made_folder, before, after })
         };
         let mut changed: Vec<_> = changed.into_iter().filter_map(file).collect();
         changed.sort_by(|a, b| a.path.cmp(&b.path));

@@ -10,7 +10,7 @@ use copydesk_engine::ports::{ChangedFile, FileState, SnapshotError, Unkept};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 
-use super::created::{Since, is_ignore_file};
+use super::created::{Since, is_ignore_file, made_folder};
 use super::git::{Git, Objects, Run, items, list, path_of};
 use super::look::{Look, Looker, Stat};
 use super::repository::Repository;
@@ -439,7 +439,9 @@ impl Marked {
             }
         }
         let file = |(path, before, after): (&PathBuf, FileState, FileState)| {
-            Some(ChangedFile { path: AbsPath::new(looker.root.join(path))?, before, after })
+            let is_made = before == FileState::Absent && after != FileState::Absent;
+            let made_folder = if is_made { made_folder(looker, path, self.mark.made) } else { None };
+            Some(ChangedFile { path: AbsPath::new(looker.root.join(path))?, made_folder, before, after })
         };
         let mut changed: Vec<_> = changed.into_iter().filter_map(file).collect();
         changed.sort_by(|a, b| a.path.cmp(&b.path));
