@@ -461,6 +461,10 @@ mod guards_tests;
 mod races_tests;
 
 #[cfg(test)]
+#[path = "runner/shown_tests.rs"]
+mod shown_tests;
+
+#[cfg(test)]
 #[path = "runner_tests.rs"]
 #[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 mod tests;
