@@ -28,6 +28,7 @@ use crate::tool::ToolError;
 pub use held::Held;
 pub(crate) use held::KnownTexts;
 pub use known::KnownFiles;
+pub(crate) use known::is_fresh;
 pub(crate) use locks::Locks;
 pub(crate) use scope::{Granted, Scope};
 

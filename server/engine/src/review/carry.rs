@@ -86,8 +86,7 @@ impl Desk<'_> {
 
     async fn prepare(&self, file: &FileReview, undoing: &Undoing, hunks: &[HunkId]) -> Result<Step, Failure> {
         let path = file.path();
-        let (present, _) = self.present(path).await;
-        if present != Some(file.now()) {
+        if self.present(path).await != Some(file.now()) {
             return Err(Failure::Moved);
         }
         let before = self.content(path).await;

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use copydesk_workspace::disk::DiskError;
+use copydesk_workspace::disk::{DiskError, Stamp};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
 use copydesk_workspace::review::{HunkState, ReviewedHunk};
@@ -16,7 +16,7 @@ use super::{ChangedFile, ChangesScope, ChangesView, HunkView};
 use crate::event::SessionEvent;
 use crate::ids::{MessageId, SessionId};
 use crate::ports::{Change, Changes, Client, Clock, Ids, StoreError};
-use crate::view::{View, ViewError};
+use crate::view::{View, ViewError, is_fresh};
 
 /// What a session knows of its changes.
 #[derive(Default)]
@@ -38,7 +38,18 @@ struct Seen {
     /// How many rows it was made of.
     rows: usize,
     present: Side,
+    /// Of the file that was read; `None` where it does not tell of every later change.
+    stamp: Option<Stamp>,
     file: FileReview,
+}
+
+/// What stands at a path.
+struct Present {
+    /// `None` where it cannot be read.
+    side: Option<Side>,
+    /// URI and version.
+    open: Option<(String, i32)>,
+    stamp: Option<Stamp>,
 }
 
 /// Where texts and rows come from.
@@ -146,17 +157,20 @@ impl State {
         if file.hunks().is_empty() {
             return None;
         }
-        let (present, open) = desk.present(file.path()).await;
-        // What cannot be read now is what it was.
-        let present = present.unwrap_or_else(|| file.now());
         self.seen.resize_with(self.book.files().len(), || None);
         let seen = &mut self.seen[index];
+        let Present { side, open, stamp } = desk.look(file.path(), seen.as_ref()).await;
+        // What cannot be read now is what it was.
+        let present = side.unwrap_or_else(|| file.now());
         let file = match seen {
-            Some(seen) if seen.rows == *rows && seen.present == present => seen.file.clone(),
+            Some(seen) if seen.rows == *rows && seen.present == present => {
+                seen.stamp = stamp;
+                seen.file.clone()
+            }
             _ => {
                 let mut file = file.clone();
                 file.user(&present);
-                *seen = Some(Seen { rows: *rows, present, file: file.clone() });
+                *seen = Some(Seen { rows: *rows, present, stamp, file: file.clone() });
                 file
             }
         };
@@ -165,12 +179,26 @@ impl State {
 }
 
 impl Desk<'_> {
-    /// What stands at the path, with URI and version where it is open; `None` where it cannot be read.
-    pub(super) async fn present(&self, path: &AbsPath) -> (Option<Side>, Option<(String, i32)>) {
+    /// A file that is not open, and has the stamp with which it was read, is not read again.
+    async fn look(&self, path: &AbsPath, seen: Option<&Seen>) -> Present {
         if let Some(document) = self.view.overlay.get(&DocKey::from_real_path(path.clone())) {
-            return (Some(Side::Text(document.text)), Some((document.uri, document.version)));
+            let open = Some((document.uri, document.version));
+            return Present { side: Some(Side::Text(document.text)), open, stamp: None };
         }
-        let side = match self.view.snapshot(path).await {
+        let is_asked = self.view.editor.texts().reads;
+        let stat = if is_asked { None } else { self.view.files.stat(path.clone()).await.ok() };
+        let stamp = stat.map(|stat| stat.stamp).filter(|stamp| !is_fresh(*stamp, self.clock.now()));
+        let known = seen.filter(|seen| stamp.is_some() && seen.stamp == stamp);
+        let side = match known {
+            Some(seen) => Some(seen.present.clone()),
+            None => self.present(path).await,
+        };
+        Present { side, open: None, stamp }
+    }
+
+    /// What stands at the path; `None` where it cannot be read.
+    pub(super) async fn present(&self, path: &AbsPath) -> Option<Side> {
+        match self.view.snapshot(path).await {
             Ok(snapshot) => Some(Side::Text(snapshot.text)),
             Err(ViewError::Disk(DiskError::NotFound(_))) => Some(Side::Absent),
             Err(ViewError::Text { .. } | ViewError::TooLarge { .. }) => {
@@ -178,8 +206,7 @@ impl Desk<'_> {
                 bytes.map(|bytes| Side::Opaque(ContentHash::of(&bytes)))
             }
             Err(ViewError::Disk(_) | ViewError::NotGranted(_)) => None,
-        };
-        (side, None)
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use copydesk_workspace::disk::{Disk, DiskError};
+use copydesk_workspace::disk::{Disk, DiskError, Operation};
 use copydesk_workspace::document::Document;
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
@@ -497,6 +497,21 @@ async fn what_was_replayed_is_not_read_again() {
     table.list().await;
     assert_eq!(counting.1.load(Ordering::Relaxed), 13);
     let _ = &table.engine;
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_open_is_read_again_where_it_was_written() {
+    let table = Table::new().await;
+    let path = table.path("a");
+    table.edit("msg_1", "a", "1\n2\n3\n", "1\nB\n3\n").await;
+    table.world.disk.put(&path, "1\nB\n3\nmine\n");
+    assert_eq!(table.file("a").await.now.to_string(), "1\nB\n3\nmine\n");
+    let broken = DiskError::Other { path: path.clone(), reason: "broken".to_owned() };
+    table.world.disk.fail(Operation::Read, &path, broken);
+    assert_eq!(table.file("a").await.now.to_string(), "1\nB\n3\nmine\n", "it was not read");
+    table.world.disk.mend(Operation::Read, &path);
+    table.world.disk.put(&path, "1\nmine\n3\n");
+    assert_eq!(states(&table.file("a").await), [HunkState::Outdated]);
 }
 
 #[tokio::test]

@@ -167,6 +167,11 @@ impl View {
     }
 }
 
+/// Whether the stamp does not tell of a change that came right after it.
+pub(crate) fn is_fresh(stamp: Stamp, now: Millis) -> bool {
+    stamp.modified > now.0.saturating_sub(TICK)
+}
+
 impl Look<'_> {
     async fn noted(&self, path: &AbsPath, before: Option<Known>) -> Known {
         let Some(stat) = self.stat(path).await else { return Known::Absent };
@@ -236,7 +241,7 @@ impl Look<'_> {
     }
 
     fn file(&self, stat: Stat, content: Content) -> Known {
-        Known::File { stamp: stat.stamp, is_fresh: stat.stamp.modified > self.now.0.saturating_sub(TICK), content }
+        Known::File { stamp: stat.stamp, is_fresh: is_fresh(stat.stamp, self.now), content }
     }
 
     fn known(&self, path: &AbsPath) -> Content {
