@@ -348,6 +348,23 @@ fn r1_3_characters_that_look_alike_are_named_by_code_points() {
 }
 
 #[test]
+fn r1_3_the_place_is_found_though_no_line_is_right() {
+    let function =
+        |name: &str| format!("fn {name}(a: &mut Vec<u8>) {{\n    assert!(a.len() < 9);\n    {name}_all(a);\n}}\n\n");
+    let file = ["alpha", "beta", "gamma", "delta"].map(function).concat();
+    for old in [
+        "11: fn gamma(a: &mut Vec<u8>) {\n12:     assert!(a.len() < 9);\n13:     gamma_all(a);\n14: }",
+        "fn gamma(a: &amp;mut Vec&lt;u8&gt;) {\n    assert!(a.len() &lt; 9);\n    gamma_all(a) ;\n}",
+        "fn gam\u{ad}ma(a: &mut Vec<u8>) {\n    assert!(a.len() < 9);\n    gamma_all(a);\n}",
+        "Fn gamma(a: &mut Vec<u8>) {\n    assert!(a.len() < 9);\n    gamma_some(a);\n}",
+        "    assert!(a.len() < 9);\n    gamma_all(&a);\n}",
+    ] {
+        let nearest = near_miss(&file, old, "entirely new");
+        assert!(nearest.first_line <= 13 && 11 <= nearest.last_line, "{old:?}: {nearest:?}");
+    }
+}
+
+#[test]
 fn r1_3_a_text_that_is_like_nothing_has_no_near_miss() {
     assert_eq!(find("alpha\nbeta\n", "gamma", "delta").unwrap_err(), MatchError::NotFound { nearest: None });
     assert_eq!(find("", "gamma", "delta").unwrap_err(), MatchError::NotFound { nearest: None });

@@ -29,6 +29,9 @@ impl std::fmt::Display for NearMiss {
 /// How many places of one old line are followed up: enough to find the place, and it keeps repeated lines from costing more than the file is long.
 const MAX_PLACES: usize = 8;
 
+/// In how many lines of the file a word may stand and still say where one is.
+const MAX_RARE: usize = 32;
+
 /// How many blank lines more than the old text has the place may have.
 const MAX_EXTRA: usize = 8;
 
@@ -40,7 +43,7 @@ pub(super) fn nearest(file: &LfText<'_>, lines: &Lines<'_>, old: &str) -> Option
     let (old, _) = super::lf::normalised(old);
     let old: Vec<&str> = Lines::new(&old).iter().collect();
     let folded: Vec<Cow<'_, str>> = old.iter().map(|line| Fold::LookAlikes.apply(line)).collect();
-    let first = place_by_lines(lines, &folded).or_else(|| place_by_words(lines, &folded))?;
+    let first = place_by_votes(lines, &folded).or_else(|| place_by_words(lines, &folded))?;
     let first = first.min(lines.len().checked_sub(1)?);
     let (difference, len) = difference(file, lines, first, &old, &folded);
     Some(at(lines, first, len, difference))
@@ -74,13 +77,21 @@ fn stray_return(file: &LfText<'_>, lines: &Lines<'_>, old: &str) -> Option<NearM
     Some(at(lines, first, lines.at(start + without.len() - 1) - first + 1, difference))
 }
 
-/// Every line that the two have in common votes for where the old text would start; a line with words counts more than a bracket.
-fn place_by_lines(lines: &Lines<'_>, folded: &[Cow<'_, str>]) -> Option<usize> {
+/// Every line that the two have in common votes for where the old text would start, a line with words more than a bracket; and so does every word that is
+/// rare in the file.
+fn place_by_votes(lines: &Lines<'_>, folded: &[Cow<'_, str>]) -> Option<usize> {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut rare: HashMap<&str, (Vec<usize>, Vec<usize>)> = HashMap::new();
     for (index, line) in folded.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
         let known = places.entry(line).or_default();
         if known.len() < MAX_PLACES {
             known.push(index);
+        }
+        for word in words(line) {
+            let (known, _) = rare.entry(word).or_default();
+            if known.len() < MAX_PLACES && known.last() != Some(&index) {
+                known.push(index);
+            }
         }
     }
     let mut votes: HashMap<usize, usize> = HashMap::new();
@@ -90,9 +101,28 @@ fn place_by_lines(lines: &Lines<'_>, folded: &[Cow<'_, str>]) -> Option<usize> {
         for place in places.get(&*line).into_iter().flatten() {
             *votes.entry(index.saturating_sub(*place)).or_default() += weight;
         }
+        for word in words(&line) {
+            if let Some((_, found)) = rare.get_mut(word)
+                && found.len() <= MAX_RARE
+                && found.last() != Some(&index)
+            {
+                found.push(index);
+            }
+        }
+    }
+    let is_by_lines = !votes.is_empty();
+    for (known, found) in rare.values().filter(|(_, found)| found.len() <= MAX_RARE) {
+        let starts = known.iter().flat_map(|place| found.iter().filter_map(move |index| index.checked_sub(*place)));
+        for start in starts {
+            *votes.entry(start).or_default() += 1;
+        }
     }
     // Of equals the first in the file, so that the answer is always the same.
-    let (start, _) = votes.into_iter().max_by_key(|(start, votes)| (*votes, std::cmp::Reverse(*start)))?;
+    let (start, count) = votes.into_iter().max_by_key(|(start, votes)| (*votes, std::cmp::Reverse(*start)))?;
+    let longest = folded.iter().map(|line| words(line).count()).max()?;
+    if !is_by_lines && count * 2 < longest {
+        return None;
+    }
     // Where blank lines are too many or too few, most lines vote for a start beside that of the first.
     let lead = folded.iter().position(|line| !line.is_empty())?;
     let from = (start + lead).saturating_sub(MAX_EXTRA);
