@@ -106,6 +106,11 @@ struct Ready<'a> {
 }
 
 impl Formatting {
+    /// Whether there may be formatters for any file.
+    pub fn is_on(&self) -> bool {
+        matches!(self.config.formatters, Formatters::On(_))
+    }
+
     /// `None` where no formatter is for this file. Never fails: a formatter that does changes nothing.
     pub async fn format(&self, path: &AbsPath, text: &str) -> Option<Formatted> {
         let Formatters::On(settings) = &self.config.formatters else { return None };

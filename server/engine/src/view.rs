@@ -237,8 +237,10 @@ impl View {
         }
         let bytes = self.files.read_real(real.clone()).await?;
         let (text, encoding) = encoding::decode(&bytes).map_err(as_text)?;
-        let source = Source::Disk { encoding, bytes: ContentHash::of(&bytes) };
         let hash = ContentHash::of(text.as_bytes());
+        // Of plain UTF-8 the bytes are the text.
+        let bytes = if encoding == TextEncoding::Utf8 { hash } else { ContentHash::of(&bytes) };
+        let source = Source::Disk { encoding, bytes };
         Ok(Snapshot { path: path.clone(), key, text: Rope::from(text), hash, source })
     }
 }

@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 use ropey::Rope;
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices, group_diff_ops};
 
+use crate::edit::{equal_ends, same_end, same_start};
+
 pub use files::{Content, Diff, DiffedFile, FileVersion, Kind, of_file};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,8 +32,45 @@ pub fn unified(name: &str, before: &Rope, after: &Rope, context: usize) -> Strin
 
 /// A changed line counts on both sides.
 pub fn line_counts(before: &Rope, after: &Rope) -> LineCounts {
-    let (before, after) = (before.to_string(), after.to_string());
+    let (start, end) = whole_lines(before, equal_ends(before, after));
+    let changed = |text: &Rope| String::from(text.byte_slice(start..text.len_bytes() - end));
+    let (before, after) = (changed(before), changed(after));
     counts(&capture_diff_slices(Algorithm::Myers, &lines(&before), &lines(&after)))
+}
+
+/// The part of `after` that `before` does not have at its start or at its end, in whole characters.
+pub fn changed_part<'a>(before: &str, after: &'a str) -> &'a str {
+    let (old, new) = (before.as_bytes(), after.as_bytes());
+    let start = same_start(old, new);
+    let end = new.len() - same_end(&old[start..], &new[start..]);
+    let start = (0..=start).rev().find(|at| after.is_char_boundary(*at)).unwrap_or(0);
+    let end = (end..=new.len()).find(|at| after.is_char_boundary(*at)).unwrap_or(new.len());
+    &after[start..end]
+}
+
+/// Of bytes that two texts have in common at both ends, those in whole lines.
+fn whole_lines(text: &Rope, (start, end): (usize, usize)) -> (usize, usize) {
+    let len = text.len_bytes();
+    let head = text.byte_slice(..start);
+    let mut line = start;
+    for chunk in head.chunks_at_byte(start).0.reversed() {
+        line -= chunk.len();
+        if let Some(found) = memchr::memrchr(b'\n', chunk.as_bytes()) {
+            line += found + 1;
+            break;
+        }
+    }
+    // The common end may begin inside of a character.
+    let first = text.byte_to_char(len - end);
+    let mut from = [first, first + 1].into_iter().map(|char| text.char_to_byte(char.min(text.len_chars())));
+    let mut at = from.find(|at| *at >= len - end).unwrap_or(len);
+    for chunk in text.byte_slice(at..).chunks() {
+        match memchr::memchr(b'\n', chunk.as_bytes()) {
+            Some(found) => return (line, len - at - found - 1),
+            None => at += chunk.len(),
+        }
+    }
+    (line, 0)
 }
 
 /// The hunks alone, in the form that `patch` and `git apply` read.

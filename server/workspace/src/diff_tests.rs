@@ -104,3 +104,29 @@ proptest! {
         prop_assert_eq!(text.is_empty(), before == new.to_string());
     }
 }
+
+proptest! {
+    #[test]
+    fn r3_4_counts_are_those_of_the_whole_texts(
+        start in "(a|\u{e9}|\u{1f680}|\n|\r\n|\r){0,8}",
+        old in "(a|\u{e9}|\u{ea}|\u{1f680}|\n|\r){0,8}",
+        new in "(a|\u{e9}|\u{ea}|\u{1f681}|\n|\r){0,8}",
+        end in "(a|\u{ea}|\u{1f680}|\n|\r\n|\r){0,8}",
+    ) {
+        let (before, after) = (format!("{start}{old}{end}"), format!("{start}{new}{end}"));
+        let whole = counts(&capture_diff_slices(Algorithm::Myers, &lines(&before), &lines(&after)));
+        prop_assert_eq!(line_counts(&Rope::from_str(&before), &Rope::from_str(&after)), whole);
+        let part = changed_part(&before, &after);
+        prop_assert!(part.chars().count() <= after.chars().count() && after.contains(part));
+        let new_ones = |text: &str| text.chars().filter(|char| !before.contains(*char)).collect::<Vec<_>>();
+        prop_assert_eq!(new_ones(part), new_ones(&after));
+    }
+}
+
+#[test]
+fn what_is_equal_at_both_ends_is_no_changed_part() {
+    assert_eq!(changed_part("a\u{e9}b", "a\u{ea}b"), "\u{ea}");
+    assert_eq!(changed_part("aa", "aaa"), "a");
+    assert_eq!(changed_part("aaa", "aa"), "");
+    assert_eq!(changed_part(&"x".repeat(1000), &format!("{}y{}", "x".repeat(500), "x".repeat(500))), "y");
+}

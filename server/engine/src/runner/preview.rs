@@ -59,14 +59,20 @@ fn marked(part: &Part, reason: &str) -> Option<AskedPart> {
 
 /// What a diff would not show: invisible characters that an edit brings into a file, for the user (R8.4).
 pub(super) fn warning(preview: &Preview) -> Option<String> {
-    let hidden = |text: &Option<String>| text.as_deref().map(escape::hidden).unwrap_or_default();
-    let added: BTreeSet<char> =
-        diffs(preview).iter().flat_map(|diff| &hidden(&diff.after) - &hidden(&diff.before)).collect();
+    let Preview::Edit(diffs) = preview else { return None };
+    let added: BTreeSet<char> = diffs.iter().flat_map(newly_hidden).collect();
     if added.is_empty() {
         return None;
     }
     let names: Vec<String> = added.into_iter().map(|c| format!("U+{:04X}", u32::from(c))).collect();
     Some(format!("the new text holds characters that do not show: {}", names.join(", ")))
+}
+
+/// Of what is equal at both ends there is nothing new: a large file is not looked through for each edit.
+fn newly_hidden(diff: &FileDiff) -> BTreeSet<char> {
+    let [before, after] = [&diff.before, &diff.after].map(|text| text.as_deref().unwrap_or_default());
+    let added = escape::hidden(diff::changed_part(before, after));
+    if added.is_empty() { added } else { &added - &escape::hidden(before) }
 }
 
 /// Edits are the same where they change the same lines into the same lines, at the place to which others have moved those since (C30): the same

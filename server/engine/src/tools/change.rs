@@ -92,9 +92,10 @@ impl Change {
     pub(super) async fn formatted(self, ctx: &ToolContext) -> Result<Self, ToolError> {
         let is_as_it_was = |edits: &EditSet| edits.is_empty();
         let given = match (&self.edit, &self.after) {
+            _ if !ctx.formatting.is_on() => return Ok(self),
             (FileEdit::Delete { .. }, _) | (_, None) => return Ok(self),
             (FileEdit::Move { edits, .. }, _) if is_as_it_was(edits) => return Ok(self),
-            (_, Some(after)) => after.to_string(),
+            (_, Some(after)) => String::from(after),
         };
         let path = self.target().clone();
         let Some(Formatted { text, by, failures }) = ctx.formatting.format(&path, &given).await else {
@@ -167,7 +168,7 @@ impl Change {
     /// One a file: a moved one goes here and comes there.
     pub(super) fn diffs(&self) -> Vec<FileDiff> {
         let path = self.path().clone();
-        let [before, after] = [&self.before, &self.after].map(|text| text.as_ref().map(Rope::to_string));
+        let [before, after] = [&self.before, &self.after].map(|text| text.as_ref().map(String::from));
         match &self.edit {
             FileEdit::Move { to, .. } => {
                 vec![FileDiff { path, before, after: None }, FileDiff { path: to.clone(), before: None, after }]
@@ -219,7 +220,15 @@ impl Change {
     }
 
     fn location(&self, applied: &Applied) -> (AbsPath, Option<usize>) {
-        let first = self.after.as_ref().and_then(|after| first_changed(&self.before, after));
+        let first = match (&self.edit, &self.before) {
+            (FileEdit::Modify { edits, .. } | FileEdit::Move { edits, .. }, Some(before)) => {
+                first_changed(before, edits)
+            }
+            (
+                FileEdit::Modify { .. } | FileEdit::Move { .. } | FileEdit::Create { .. } | FileEdit::Delete { .. },
+                _,
+            ) => None,
+        };
         (applied.path.clone(), first)
     }
 }
@@ -346,10 +355,10 @@ fn headline(change: &Change, facts: &Facts) -> String {
     format!("{verb} {shown}: {} added, {} removed.", counted(counts.added, "line"), counts.removed)
 }
 
-fn first_changed(before: &Option<Rope>, after: &Rope) -> Option<usize> {
-    let edits = EditSet::between(before.as_ref()?, after);
+/// One-based.
+fn first_changed(before: &Rope, edits: &EditSet) -> Option<usize> {
     let first = edits.edits().first()?;
-    before.as_ref().map(|before| before.byte_to_line(first.range.start.min(before.len_bytes())) + 1)
+    Some(before.byte_to_line(first.range.start.min(before.len_bytes())) + 1)
 }
 
 /// A part of the present text for an error, around a one-based line, with what the model knows from it.

@@ -279,7 +279,7 @@ fn disk_edit(
 ) -> Result<Checked, CommitError> {
     let after = edits.apply(&base.text).map_err(|error| ToolError::Tell(error.to_string()))?;
     let (encoding, bytes) = disk.map_or((TextEncoding::Utf8, None), |(encoding, bytes)| (encoding, Some(bytes)));
-    let new = encode(&after.to_string(), encoding);
+    let new = encode(&String::from(&after), encoding);
     let before = Some(OnDisk { text: base.text, encoding, bytes });
     Ok(Checked::Disk(DiskEdit { path: base.path, key, before, after, bytes: new, edits, route }))
 }

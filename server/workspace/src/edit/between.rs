@@ -11,6 +11,9 @@ use super::{EditSet, TextEdit};
 /// Bytes of a changed run of lines above which it is replaced as a whole, without looking for equal words.
 const MAX_REFINED: usize = 16 * 1024;
 
+/// Bytes that are compared at once.
+const BLOCK: usize = 64;
+
 pub(super) fn between(before: &Rope, after: &Rope) -> EditSet {
     let mut edits = Vec::new();
     changed_runs(before, after, &mut |at, old, new| refine(old, new, at, &mut edits));
@@ -43,12 +46,10 @@ fn changed_runs(before: &Rope, after: &Rope, changed: &mut dyn FnMut(usize, &str
     if before.is_instance(after) {
         return;
     }
-    let prefix = common_prefix(before, after);
-    let shorter = base_len.min(after.len_bytes());
+    let (prefix, suffix) = equal_ends(before, after);
     if prefix == base_len && prefix == after.len_bytes() {
         return;
     }
-    let suffix = common_suffix(before, after).min(shorter - prefix);
     let start = line_start(before, prefix).min(line_start(after, prefix));
     let kept = |text: &Rope| text.len_bytes() - next_line_start(text, text.len_bytes() - suffix);
     let end = kept(before).min(kept(after));
@@ -163,15 +164,34 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
+/// Bytes that are equal at the start, in whole characters, and at the end; not overlapping.
+pub(crate) fn equal_ends(before: &Rope, after: &Rope) -> (usize, usize) {
+    let prefix = common_prefix(before, after);
+    let shorter = before.len_bytes().min(after.len_bytes());
+    let suffix = if prefix == shorter { 0 } else { common_suffix(before, after).min(shorter - prefix) };
+    (prefix, suffix)
+}
+
+/// How many bytes at the start are the same. Blocks are compared as a whole, which is much faster than one byte after the other.
+pub(crate) fn same_start(a: &[u8], b: &[u8]) -> usize {
+    let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK)).take_while(|(a, b)| a == b).count() * BLOCK;
+    blocks + a[blocks..].iter().zip(&b[blocks..]).take_while(|(a, b)| a == b).count()
+}
+
+/// How many at the end.
+pub(crate) fn same_end(a: &[u8], b: &[u8]) -> usize {
+    let blocks = a.rchunks_exact(BLOCK).zip(b.rchunks_exact(BLOCK)).take_while(|(a, b)| a == b).count() * BLOCK;
+    let (a, b) = (&a[..a.len() - blocks], &b[..b.len() - blocks]);
+    blocks + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
+}
+
 fn common_prefix(before: &Rope, after: &Rope) -> usize {
-    let same = |a: &[u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let len = same_bytes(before.chunks(), after.chunks(), same, |chunk, len| &chunk[len..]);
+    let len = same_bytes(before.chunks(), after.chunks(), same_start, |chunk, len| &chunk[len..]);
     before.char_to_byte(before.byte_to_char(len))
 }
 
 fn common_suffix(before: &Rope, after: &Rope) -> usize {
-    let same = |a: &[u8], b: &[u8]| a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
-    same_bytes(chunks_from_end(before), chunks_from_end(after), same, |chunk, len| &chunk[..chunk.len() - len])
+    same_bytes(chunks_from_end(before), chunks_from_end(after), same_end, |chunk, len| &chunk[..chunk.len() - len])
 }
 
 fn chunks_from_end(text: &Rope) -> ropey::iter::Chunks<'_> {
