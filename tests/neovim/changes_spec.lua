@@ -770,7 +770,7 @@ function tests.r5_3_undo_and_redo_are_sent_once_and_tell_of_conflicts()
       ('%d Copydesk: Took back "go": conflict'):format(vim.log.levels.WARN),
       ('%d Copydesk: nothing was changed: nothing was taken back'):format(vim.log.levels.ERROR),
       ('%d Copydesk: there is no tool call here; :CopydeskUndo takes back the last turn'):format(vim.log.levels.INFO),
-      ('%d Copydesk: Took back "go": restored'):format(vim.log.levels.INFO),
+      ('%d Copydesk: taken back: "go": /a restored'):format(vim.log.levels.INFO),
     }, 'what was told')
     local sent = {}
     for _, params in ipairs(asked(child)) do

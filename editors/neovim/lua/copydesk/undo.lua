@@ -2,6 +2,7 @@
 
 local client = require('copydesk.client')
 local log = require('copydesk.log')
+local render = require('copydesk.render')
 
 local M = {}
 
@@ -15,15 +16,32 @@ local running = false
 
 ---@alias copydesk.UndoWhat 'last'|'redo'|{ turn: string }|{ call: string }
 
----@param result { files: { outcome: string }[], text: string }
----@return integer
-local function level_of(result)
+---@class copydesk.UndoResult
+---@field title string
+---@field files { uri: string, outcome: string }[]
+---@field text string All of it in words.
+
+--- What came of it, on one line where nothing stands in the way: more would have to be confirmed.
+---@param what copydesk.UndoWhat
+---@param result copydesk.UndoResult
+---@return string text
+---@return integer level
+local function report(what, result)
+  local files = {}
   for _, file in ipairs(result.files or {}) do
     if troubles[file.outcome] then
-      return vim.log.levels.WARN
+      return result.text, vim.log.levels.WARN
     end
+    files[#files + 1] = ('%s %s'):format(render.short(vim.uri_to_fname(file.uri)), file.outcome)
   end
-  return vim.log.levels.INFO
+  if #files == 0 then
+    return result.text, vim.log.levels.INFO
+  end
+  local head = ('%s: "%s": '):format(what == 'redo' and 'done again' or 'taken back', result.title)
+  local all = table.concat(files, ', ')
+  -- The rest of the line is the plugin's name, and what the last columns show.
+  local fits = vim.fn.strdisplaywidth(head .. all) < vim.o.columns - 30
+  return head .. (fits and all or ('%d files'):format(#files)), vim.log.levels.INFO
 end
 
 ---@param what copydesk.UndoWhat
@@ -44,7 +62,7 @@ function M.run(what)
       if err then
         log.tell('nothing was changed: ' .. client.explain(err, METHOD), vim.log.levels.ERROR)
       else
-        log.tell(result.text, level_of(result))
+        log.tell(report(what, result))
       end
     end)
   end)
