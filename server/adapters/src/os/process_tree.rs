@@ -28,6 +28,8 @@ const GRACE: Duration = Duration::from_secs(1);
 const KILL_LIMIT: Duration = Duration::from_millis(500);
 /// Nothing tells of the end of a process that is not our child, so one has to look.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// A look may take a while where there are thousands, or the machine is busy with them: it is idle for so many times as long as it looked.
+const IDLE: u32 = 3;
 
 /// A process, told apart from a later one that has got its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,10 +71,10 @@ impl ProcessTree {
         Self { supervisor, first, marker, known: BTreeSet::from([first]), leash: Some(leash) }
     }
 
-    /// For the supervisor itself.
+    /// For the supervisor itself. `first` has not been waited for.
     pub(super) fn of_supervisor(first: i32) -> Self {
         let this = Process::of(rustix::process::getpid().as_raw_pid());
-        let first = Process { pid: first, started: 0 };
+        let first = Process::of(first);
         Self { supervisor: Some(this), first, marker: String::new(), known: BTreeSet::new(), leash: None }
     }
 
@@ -83,27 +85,33 @@ impl ProcessTree {
 
     /// TERM, a second of grace, KILL. Returns how many are left: none, unless the kernel holds them.
     pub(crate) fn end(&mut self) -> usize {
+        // Before anything is looked for: hundreds that are busy leave no time to look. A group is stopped at once, whatever it is about to start.
+        system::signal_first(self.first, Signal::STOP);
         let living = self.living();
-        signal_all(&living, Signal::TERM);
+        system::signal_all(&living, Signal::TERM);
         // One that is stopped hears nothing else.
-        signal_all(&living, Signal::CONT);
+        system::signal_all(&living, Signal::CONT);
         if self.wait(GRACE) { self.done() } else { self.kill() }
     }
 
     /// As `end`, without grace.
     pub(crate) fn kill(&mut self) -> usize {
         let start = Instant::now();
+        let mut was_killed = false;
+        system::signal_first(self.first, Signal::STOP);
         loop {
             self.stop(start);
             let living = self.living();
             if living.is_empty() {
                 return self.done();
             }
-            signal_all(&living, Signal::KILL);
-            if start.elapsed() > KILL_LIMIT {
+            // A look may take longer than the limit; those that were seen once are dead then.
+            if was_killed && start.elapsed() > KILL_LIMIT {
                 return living.len();
             }
-            thread::sleep(LOOK_AGAIN);
+            system::signal_all(&living, Signal::KILL);
+            was_killed = true;
+            system::chase(self, LOOK_AGAIN);
         }
     }
 
@@ -115,14 +123,16 @@ impl ProcessTree {
             if new.is_empty() || start.elapsed() > KILL_LIMIT {
                 return;
             }
-            signal_all(&new, Signal::STOP);
+            system::signal_all(&new, Signal::STOP);
             stopped.extend(new);
         }
     }
 
     /// Nothing is left. The supervisor ends by itself, unless somebody has stopped it.
     fn done(&mut self) -> usize {
-        signal_all(self.supervisor.as_slice(), Signal::CONT);
+        if let Some(supervisor) = self.supervisor {
+            system::signal(supervisor, Signal::CONT);
+        }
         self.leash = None;
         0
     }
@@ -130,13 +140,16 @@ impl ProcessTree {
     /// Whether all were gone in time.
     fn wait(&mut self, limit: Duration) -> bool {
         let start = Instant::now();
-        while !self.living().is_empty() {
+        loop {
+            let look = Instant::now();
+            if self.living().is_empty() {
+                return true;
+            }
             if start.elapsed() > limit {
                 return false;
             }
-            thread::sleep(LOOK_AGAIN);
+            thread::sleep(LOOK_AGAIN.max(look.elapsed() * IDLE).min(limit.saturating_sub(start.elapsed())));
         }
-        true
     }
 
     fn living(&mut self) -> Vec<Process> {
@@ -157,10 +170,4 @@ impl Process {
 pub(crate) fn detach() -> io::Result<()> {
     rustix::process::setsid()?;
     system::adopt_orphans()
-}
-
-fn signal_all(processes: &[Process], signal: Signal) {
-    for process in processes {
-        system::signal(*process, signal);
-    }
 }

@@ -136,7 +136,8 @@ impl OsShell {
             Ok((end, true)) => (end, running.guard.leave().await),
             Err(end) => {
                 let left = reader.read_during(running.guard.end()).await.unwrap_or(0);
-                running.supervised.collect(COLLECT).await;
+                // It may see what could not be found.
+                let left = if running.supervised.collect(COLLECT).await { left } else { left.max(1) };
                 reader.read_to_end(sleep_until(Instant::now() + DRAIN)).await;
                 (end, left)
             }

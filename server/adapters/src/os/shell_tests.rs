@@ -286,6 +286,40 @@ async fn r2_4_after_cancel_the_whole_tree_is_gone_within_two_seconds() {
     assert_eq!((noted.len(), noted.into_iter().any(lives)), (4, false));
 }
 
+/// 200 deaf processes, some of them busy, most in one group and others in sessions of their own. Says `ready` when all run.
+const CROWD: &str = r#"
+trap '' TERM
+mkfifo never
+for i in $(seq 20); do (echo > run_$i; while :; do :; done) & done
+for i in $(seq 21 170); do (echo > run_$i; read < never) & done
+for i in $(seq 171 200); do (setsid bash -c "echo > run_$i; read < never" &) & done
+until [ $(ls | grep -c run_) = 200 ]; do sleep 0.1; done
+echo ready
+wait
+"#;
+
+#[tokio::test]
+async fn r2_4_r7_3_a_crowd_that_keeps_the_machine_busy_is_gone_soon_after_a_cancel() {
+    let fixture = Fixture::new(&[]);
+    let (output, mut pieces) = channel();
+    let cancel = CancellationToken::new();
+    let command = ShellCommand { timeout: None, ..fixture.command(CROWD) };
+    let (outcome, took) = tokio::join!(
+        async {
+            let outcome = fixture.shell.run(command, output, cancel.clone()).await.unwrap();
+            (outcome, Instant::now())
+        },
+        async {
+            assert_eq!(pieces.recv().await.as_deref(), Some("ready\n"));
+            cancel.cancel();
+            Instant::now()
+        }
+    );
+    let ((outcome, ended), cancelled) = (outcome, took);
+    assert_eq!((outcome.end, outcome.survivors), (CommandEnd::Cancelled, 0));
+    assert!(ended - cancelled < Duration::from_secs(5), "{:?}", ended - cancelled);
+}
+
 #[tokio::test]
 async fn r2_4_nothing_starts_after_a_cancel() {
     let fixture = Fixture::new(&[]);

@@ -21,8 +21,9 @@ use tokio::time::timeout;
 
 use super::process_tree::{self, ProcessTree};
 
-/// How often what does not die of KILL is tried again, half a second each: it hangs in the kernel.
-const ATTEMPTS: usize = 20;
+/// Between two attempts to end what is left: it may hang in the kernel for as long as the machine runs.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// Program and arguments that run `supervise`.
 #[derive(Debug, Clone)]
@@ -90,10 +91,10 @@ impl Supervised {
         Some(Exit { status: ExitStatus::from_raw(i32::from_ne_bytes(status)), leaves: leaves != 0 })
     }
 
-    /// Waits for the supervisor itself, once all is ended; the runtime does it later where that takes longer.
-    pub(super) async fn collect(mut self, limit: Duration) {
+    /// Waits for the supervisor itself, once all is ended: it ends when nothing is left. Whether it did in time; else the runtime collects it later.
+    pub(super) async fn collect(mut self, limit: Duration) -> bool {
         drop(self.reports);
-        let _ = timeout(limit, self.supervisor.wait()).await;
+        timeout(limit, self.supervisor.wait()).await.is_ok()
     }
 }
 
@@ -178,7 +179,8 @@ pub fn supervise() -> io::Result<()> {
     daemon.read_exact(&mut command)?;
     let command = i32::from_ne_bytes(command);
     let watched = daemon.try_clone()?;
-    let watch = thread::spawn(move || end_with(watched, command));
+    let tree = ProcessTree::of_supervisor(command);
+    let watch = thread::spawn(move || end_with(watched, tree));
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid.as_raw_pid() == command => {
@@ -198,13 +200,17 @@ pub fn supervise() -> io::Result<()> {
 }
 
 /// The end of the connection, then that of all that is left.
-fn end_with(mut daemon: UnixStream, command: i32) {
+fn end_with(mut daemon: UnixStream, mut tree: ProcessTree) {
     let _ = io::copy(&mut daemon, &mut io::sink());
-    let mut tree = ProcessTree::of_supervisor(command);
-    for _ in 0..ATTEMPTS {
-        if tree.kill() == 0 {
+    let mut pause = FIRST_PAUSE;
+    // When nothing is left this process ends, with this thread: that it sees none may be because some are ahead of each look.
+    loop {
+        tree.kill();
+        if !process_tree::ADOPTS {
             return;
         }
+        thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

@@ -43,20 +43,23 @@ fn spawn(command: Command) -> io::Result<(Supervised, ProcessTree)> {
 
 #[tokio::test]
 async fn the_end_of_the_direct_child_is_reported_with_what_it_leaves() {
+    let temp = tempfile::tempdir().unwrap();
+    // Orphans that have ended are none: it waits until both are, whoever has collected them.
+    let ended = format!(
+        "cd {}; (true & echo $! > a); (setsid true & echo $! > b); for orphan in $(cat a b); do while kill -0 $orphan; do :; done; done; exit 4",
+        temp.path().display()
+    );
     for (text, raw, leaves) in [
         ("exit 7", 7 << 8, false),
         ("kill -KILL $$", 9, false),
-        // Orphans that have ended are none.
-        ("(true &); (setsid true &); wait; true", 0, false),
+        (&ended, 4 << 8, false),
         ("(env -i setsid sleep 600 &) ; exit 1", 1 << 8, true),
     ] {
         let (mut supervised, mut tree) = spawn(bash(text)).unwrap();
         let exit = supervised.wait().await.unwrap();
-        assert_eq!(exit.status.into_raw(), raw, "{text}");
-        // It may not have ended yet.
-        assert!(exit.leaves == leaves || text.contains("true"), "{text}");
+        assert_eq!((exit.status.into_raw(), exit.leaves), (raw, leaves), "{text}");
         assert_eq!(tree.kill(), 0, "{text}");
-        supervised.collect(Duration::from_secs(30)).await;
+        assert!(supervised.collect(Duration::from_secs(30)).await, "{text}");
     }
 }
 
@@ -131,4 +134,55 @@ async fn the_end_of_the_connection_ends_all_that_is_left() {
     assert_eq!(&timeout(Duration::from_secs(30), is_up).await.unwrap().unwrap(), b"up\n");
     drop((supervised, tree));
     assert_eq!(timeout(Duration::from_secs(30), reader).await.unwrap().unwrap(), 0);
+}
+
+/// In a process of its own one that forks and leaves its session at each step, a byte to its output each time.
+#[test]
+fn a_process_that_is_never_there() {
+    if std::env::var_os("FORKS_AND_LEAVES").is_none() {
+        return;
+    }
+    loop {
+        let written = rustix::io::write(rustix::stdio::stdout(), b".").is_ok();
+        #[expect(unsafe_code, reason = "nothing else forks")]
+        // SAFETY: what follows makes system calls alone.
+        match unsafe { libc::fork() } {
+            0 if written => drop(rustix::process::setsid()),
+            _ => unsafe { libc::_exit(0) },
+        }
+    }
+}
+
+/// What is started by `text` with its output in a pipe: how much it has written, once all that hold the pipe are gone.
+async fn written_until_all_are_gone(text: &str, end: impl FnOnce(Supervised, ProcessTree) + Send + 'static) -> usize {
+    let (reader, writer) = io::pipe().unwrap();
+    let mut command = bash(text);
+    command.env("TEST", std::env::current_exe().unwrap()).stdout(writer);
+    let (supervised, tree) = spawn(command).unwrap();
+    let read = tokio::task::spawn_blocking(move || {
+        let mut reader = reader;
+        // It runs.
+        reader.read_exact(&mut [0; 50]).unwrap();
+        end(supervised, tree);
+        50 + reader.read_to_end(&mut Vec::new()).unwrap()
+    });
+    timeout(Duration::from_secs(60), read).await.expect("some are never gone").unwrap()
+}
+
+const FORKS_AND_LEAVES: &str = "FORKS_AND_LEAVES=1 exec \"$TEST\" --exact os::supervisor::tests::a_process_that_is_never_there --nocapture --test-threads=1";
+
+#[tokio::test]
+async fn r7_3_what_forks_and_leaves_at_each_step_is_ended() {
+    let written = written_until_all_are_gone(FORKS_AND_LEAVES, |supervised, mut tree| {
+        tree.kill();
+        drop((supervised, tree));
+    });
+    assert!(written.await > 50);
+}
+
+/// As when the daemon is killed.
+#[tokio::test]
+async fn r7_3_what_forks_and_leaves_ends_with_the_connection() {
+    let written = written_until_all_are_gone(FORKS_AND_LEAVES, |supervised, tree| drop((supervised, tree)));
+    assert!(written.await > 50);
 }

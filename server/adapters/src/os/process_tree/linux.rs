@@ -1,8 +1,10 @@
 //! Linux: the tree is read from `/proc` (proc_pid_stat(5), proc_pid_environ(5)).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, wait};
 
@@ -22,26 +24,29 @@ struct Entry {
 
 pub(super) fn living(tree: &ProcessTree) -> Vec<Process> {
     let entries = entries();
+    let (supervisor, members) = members(tree, &entries);
+    let found = entries.iter().filter(|entry| members.contains(&entry.process.pid));
+    let found = found.filter(|entry| !entry.dead && supervisor != Some(entry.process.pid));
+    found.map(|entry| entry.process).collect()
+}
+
+/// The supervisor, where it lives, and all that belong to the tree.
+fn members(tree: &ProcessTree, entries: &[Entry]) -> (Option<i32>, BTreeSet<i32>) {
     let lives = |process: &Process| entries.iter().any(|entry| entry.process == *process && !entry.dead);
     let supervisor = tree.supervisor.filter(lives).map(|supervisor| supervisor.pid);
     let mut members = match supervisor {
         Some(pid) => BTreeSet::from([pid]),
-        None => found(tree, &entries),
+        None => found(tree, entries),
     };
-    loop {
-        let before = members.len();
-        for entry in &entries {
-            if members.contains(&entry.parent) {
-                members.insert(entry.process.pid);
-            }
-        }
-        if members.len() == before {
-            break;
-        }
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for entry in entries {
+        children.entry(entry.parent).or_default().push(entry.process.pid);
     }
-    let found = entries.iter().filter(|entry| members.contains(&entry.process.pid));
-    let found = found.filter(|entry| !entry.dead && supervisor != Some(entry.process.pid));
-    found.map(|entry| entry.process).collect()
+    let mut new: Vec<i32> = members.iter().copied().collect();
+    while let Some(pid) = new.pop() {
+        new.extend(children.get(&pid).into_iter().flatten().filter(|child| members.insert(**child)));
+    }
+    (supervisor, members)
 }
 
 /// Without a supervisor: whoever shows that it belongs to the tree.
@@ -73,6 +78,60 @@ pub(super) fn signal(process: Process, signal: Signal) {
         // Gone, or another user's: the next scan tells.
         let _ = rustix::process::kill_process(pid, signal);
     }
+}
+
+/// The group of the first process, as long as that has its number: one call, before which none of the group starts another and behind which none does.
+pub(super) fn signal_first(first: Process, signal: Signal) {
+    if first.started != 0 && started(first.pid) == first.started {
+        signal_group(first.pid, signal);
+    }
+}
+
+/// With the groups that they are in: in those of a session of the tree there are none but the tree's.
+pub(super) fn signal_all(processes: &[Process], signal: Signal) {
+    let own = rustix::process::getpgrp().as_raw_pid();
+    let mut groups = BTreeSet::new();
+    for process in processes {
+        match entry(process.pid).filter(|entry| entry.process == *process && !entry.dead) {
+            Some(entry) if entry.group != own && entry.group > 1 => {
+                if groups.insert(entry.group) {
+                    signal_group(entry.group, signal);
+                }
+            }
+            Some(_) => self::signal(*process, signal),
+            None => {}
+        }
+    }
+}
+
+fn signal_group(group: i32, signal: Signal) {
+    if let Some(group) = Pid::from_raw(group) {
+        let _ = rustix::process::kill_process_group(group, signal);
+    }
+}
+
+/// For a while, what forks and leaves at each step, so that it is gone whenever all processes have been looked at: the youngest are looked at alone,
+/// which takes less than a step. The orphans are the supervisor's children.
+pub(super) fn chase(tree: &ProcessTree, time: Duration) {
+    /// A step may be several processes long.
+    const YOUNGEST: i32 = 4;
+    let start = Instant::now();
+    let Some(supervisor) = tree.supervisor else { return thread::sleep(time) };
+    while start.elapsed() < time {
+        let Some(last) = last_number() else { return thread::sleep(time.saturating_sub(start.elapsed())) };
+        for pid in (last - YOUNGEST..=last).rev() {
+            let Some(entry) = entry(pid).filter(|entry| !entry.dead && entry.process != supervisor) else { continue };
+            if entry.parent == supervisor.pid {
+                signal_all(&[entry.process], Signal::KILL);
+            }
+        }
+        thread::yield_now();
+    }
+}
+
+/// Of the process that was started last.
+fn last_number() -> Option<i32> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_ascii_whitespace().next_back()?.parse().ok()
 }
 
 pub(super) fn adopt_orphans() -> io::Result<()> {

@@ -1,6 +1,8 @@
 //! Unix without `/proc`: the tree is the process group of the first process, so what leaves the group is not found.
 
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
@@ -22,6 +24,21 @@ pub(super) fn signal(process: Process, signal: Signal) {
         // Gone: the next look tells.
         let _ = rustix::process::kill_process_group(group, signal);
     }
+}
+
+pub(super) fn signal_first(first: Process, signal_: Signal) {
+    signal(first, signal_);
+}
+
+pub(super) fn signal_all(processes: &[Process], signal_: Signal) {
+    for process in processes {
+        signal(*process, signal_);
+    }
+}
+
+/// What leaves the group is not found.
+pub(super) fn chase(_tree: &ProcessTree, time: Duration) {
+    thread::sleep(time);
 }
 
 pub(super) fn adopt_orphans() -> io::Result<()> {
