@@ -11,10 +11,6 @@ const MAX_LINES: usize = 500;
 /// A page whose every statement names the test that proves it.
 const PROVEN: &str = "docs/editing.md";
 
-/// Longer for a reason: path and reason.
-const LONGER: &[(&str, &str)] =
-    &[("server/engine/src/permission/shell/file_programs.rs", "one table, a program an entry, and next to no code")];
-
 /// Notes to oneself are issues, not text. Written in halves, so that this file holds none of them.
 const FORBIDDEN: &[&str] = &[
     concat!("TO", "DO:"),
@@ -34,11 +30,7 @@ pub(crate) fn problems(root: &Path) -> Vec<String> {
         Ok(files) => files,
         Err(problem) => return vec![problem],
     };
-    let mut problems: Vec<String> = LONGER
-        .iter()
-        .filter(|(path, _)| !root.join(path).is_file())
-        .map(|(path, _)| format!("{path} is excused from its length and does not exist"))
-        .collect();
+    let mut problems = Vec::new();
     let mut code = String::new();
     for path in files.lines() {
         // Removed and not yet committed, or no text.
@@ -87,8 +79,7 @@ fn check(path: &str, text: &str) -> Vec<String> {
     }
     if (is_rust || name.ends_with(".lua")) && !is_test_file(path) {
         let lines = lines_without_tests(text);
-        let excused = LONGER.iter().any(|(longer, _)| *longer == path);
-        if lines > MAX_LINES && !excused {
+        if lines > MAX_LINES {
             add(format!("{lines} lines without tests, {MAX_LINES} at most: it holds more than one thing"));
         }
     }

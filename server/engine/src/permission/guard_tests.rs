@@ -9,6 +9,7 @@ fn command(text: &str, effect: Effect) -> SimpleCommand {
         span: 0..text.len(),
         pattern: text.to_owned(),
         aliases: Vec::new(),
+        without_options: Vec::new(),
         shapes: Vec::new(),
         prefix: None,
         effect,

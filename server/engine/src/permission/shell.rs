@@ -18,17 +18,22 @@ mod builtins;
 mod code;
 mod command;
 mod expansion;
+mod fed;
 mod file_programs;
 mod find;
 mod interpreters;
+mod letters;
 mod links;
 mod network;
 mod numbers;
 mod options;
+mod other_names;
 mod outputs;
 mod programs;
 pub mod proven;
 mod reader;
+mod redirects;
+mod remote;
 mod scripts;
 mod second_reading;
 mod syntax;
@@ -38,6 +43,7 @@ mod uses;
 mod variables;
 mod version_control;
 mod walk;
+mod without_options;
 mod wrappers;
 
 /// Where a command starts.
@@ -73,6 +79,9 @@ pub struct SimpleCommand {
     /// Further spellings under which it may be denied or asked, never allowed: the base name of a program given by its path, the words with all quotes
     /// removed, an assignment that matters with the words behind it.
     pub aliases: Vec<String>,
+    /// The words with options left out before those that say what is done: `npm publish` for `npm --silent publish`. It may be denied or asked by rules
+    /// that do not speak of `pattern`.
+    pub without_options: Vec<String>,
     /// Where the disk, the input or a variable tells some of its words: all that it may be, for rules that ask or deny some of it.
     pub shapes: Vec<Shape>,
     /// What "always" offers: `git log *`. `None` where that would be too wide; then only the exact command is offered.
@@ -122,6 +131,8 @@ pub enum Place {
     Maybe(AbsPath),
     /// What bash finds for `pattern` below `base`: `*`, `?`, `[…]`, with `/` between components.
     Glob { base: AbsPath, pattern: String },
+    /// Those of the files below that git tracks, as words that are added to the command: split at blanks, and read as options where they look so.
+    Tracked(AbsPath),
     /// The word as written.
     Unknown(String),
 }

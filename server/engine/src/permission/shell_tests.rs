@@ -28,7 +28,7 @@ fn told(text: &str) -> Vec<String> {
             FileAccess::Write => '>',
         };
         let place = match &used.place {
-            Place::File(path) | Place::Maybe(path) => path.to_string(),
+            Place::File(path) | Place::Maybe(path) | Place::Tracked(path) => path.to_string(),
             Place::Glob { base, pattern } => format!("{base} {pattern}"),
             Place::Unknown(word) => format!("?{word}"),
         };

@@ -68,14 +68,24 @@ pub(super) enum Subject {
     },
     /// A command in whose sandbox another part opens the network.
     Together,
-    /// A command that is too large to be judged.
-    Refused,
     /// A command that would run outside of the sandbox.
     Unconfined,
     Fetch(WebAddress),
     /// With whatever pattern.
     Search,
     Session,
+}
+
+/// Why nothing can be said of a call.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AccessError {
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// A part that is denied could stand in it.
+    #[error(
+        "The command was not run: it cannot be judged part by part ({reason}). Split it into several calls, or write it to a script file and run that."
+    )]
+    Beyond { reason: String },
 }
 
 pub(super) struct Resolved {
@@ -113,7 +123,6 @@ impl Need {
             Subject::Command(simple) if simple.prefix.is_some() => {
                 simple.prefix.iter().map(|prefix| grant(&self.permission, Cover::Prefix(prefix.clone()))).collect()
             }
-            Subject::Refused => Vec::new(),
             Subject::Unclear { .. } | Subject::Anywhere { .. } | Subject::Together => {
                 let whole = self.part.iter().map(|part| part.line.whole());
                 whole.map(|(permission, value)| grant(permission, Cover::Exact(value))).collect()
@@ -130,7 +139,7 @@ impl Need {
     }
 }
 
-pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Resolved, DiskError> {
+pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Resolved, AccessError> {
     let places = Places::of(deps).await?;
     let mut resolved = Resolved {
         needs: Vec::new(),
@@ -167,10 +176,11 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
                 resolved.paths.push((path, real));
             }
             Access::Command { text, folder, unconfined } => {
-                let (mut needs, reach, may_change) = command::needs(deps, &places, text.clone(), folder).await?;
-                if unconfined && is_in_force(&deps.config.sandbox, &deps.ports.shell.sandbox()) {
+                let is_sandboxed = is_in_force(&deps.config.sandbox, &deps.ports.shell.sandbox());
+                let is_confined = is_sandboxed && !unconfined;
+                let (mut needs, reach, may_change) = command::needs(deps, &places, text.clone(), folder, is_confined).await?;
+                if is_sandboxed && unconfined {
                     command::hold_auto(&mut needs);
-                    needs.retain(|need| need.subject != Subject::Together);
                     resolved.needs.push(outside_of_sandbox(text, &needs));
                 }
                 resolved.needs.extend(needs);

@@ -4,16 +4,17 @@
 mod links;
 mod network;
 mod patterns;
+mod visible;
 
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use copydesk_workspace::disk::{DiskError, FileKind};
+use copydesk_workspace::disk::FileKind;
 use copydesk_workspace::path::AbsPath;
 
 use super::RunnerDeps;
-use super::access::{Need, Places, Subject};
+use super::access::{AccessError, Need, Places, Subject};
 use super::decide::{Decided, decide, is_absolute};
 use super::expand::{self, Expanded};
 use crate::escape::escaped_line;
@@ -54,6 +55,8 @@ pub(super) struct Simple {
     pub(super) guards: Vec<Rule>,
     /// With what arguments come: `git log`.
     pub(super) prefix: Option<String>,
+    /// Its spellings with options left out.
+    pub(super) without_options: Vec<String>,
     /// All that it may be, where words do not tell.
     pub(super) shapes: Vec<Shape>,
 }
@@ -81,20 +84,20 @@ impl Line {
     }
 }
 
+/// `is_confined`: it would run in a sandbox.
 pub(super) async fn needs(
     deps: &RunnerDeps,
     places: &Places<'_>,
     text: String,
     folder: AbsPath,
-) -> Result<(Vec<Need>, Reach, MayChange), DiskError> {
+    is_confined: bool,
+) -> Result<(Vec<Need>, Reach, MayChange), AccessError> {
     let home = deps.ports.environment.folders().home;
     let analysis = shell::analyse(&text, Surroundings { folder: &folder, home: &home });
-    let line = Arc::new(Line { text, folder: folder.clone() });
-    let beyond: Vec<Need> =
-        analysis.unknown.iter().filter(|unknown| unknown.gap == Gap::Beyond).map(|part| refused(&line, part)).collect();
-    if !beyond.is_empty() {
-        return Ok((beyond, Reach::default(), MayChange::Something));
+    if let Some(beyond) = analysis.unknown.iter().find(|unknown| unknown.gap == Gap::Beyond) {
+        return Err(AccessError::Beyond { reason: beyond.reason.clone() });
     }
+    let line = Arc::new(Line { text, folder: folder.clone() });
     let real = deps.ports.files.real_path(folder.clone()).await?;
     let mut gathered = Gathered {
         deps,
@@ -124,7 +127,9 @@ pub(super) async fn needs(
         gathered.unknown(unknown);
     }
     gathered.patterns(&analysis).await;
-    gathered.beside_the_network(&analysis.commands);
+    if is_confined {
+        gathered.beside_the_network(&analysis.commands);
+    }
     let Gathered { mut needs, mut reach, .. } = gathered;
     reach.network = analysis.commands.iter().any(|command| command.effect.network);
     // One sandbox for the whole text: what it opens for one part it opens for all.
@@ -164,7 +169,7 @@ struct Gathered<'a> {
 
 impl Gathered<'_> {
     fn command(&mut self, command: &SimpleCommand) {
-        let SimpleCommand { span, pattern, aliases, shapes, prefix, effect } = command;
+        let SimpleCommand { span, pattern, aliases, without_options, shapes, prefix, effect } = command;
         let guards = self.deps.config.guards.of_command(&self.deps.agent.name, command);
         let shown = quoted(pattern);
         let what = match effect.loses {
@@ -189,6 +194,7 @@ impl Gathered<'_> {
                 unseen: effect.runs_unseen.clone(),
                 guards,
                 prefix,
+                without_options: without_options.clone(),
                 shapes: shapes.clone(),
             })),
             what,
@@ -243,6 +249,7 @@ impl Gathered<'_> {
                 }
                 return;
             }
+            Place::Tracked(folder) => return self.tracked(file, folder, analysis).await,
             Place::Unknown(word) => return self.anywhere(file, &format!("{}, which may be any file", quoted(word))),
             Place::Glob { base, pattern } => (base, pattern),
         };
@@ -296,7 +303,7 @@ impl Gathered<'_> {
                 self.filled(file, path, &real, analysis).await;
                 self.below(file, path, &real).await;
             }
-            FolderUse::Whole => self.below(file, path, &real).await,
+            FolderUse::Whole | FolderUse::Visible => self.below(file, path, &real).await,
         }
     }
 
@@ -309,7 +316,7 @@ impl Gathered<'_> {
                     Expanded::All(paths) => paths,
                     Expanded::TooMany | Expanded::NotUnderstood => Vec::new(),
                 },
-                Place::Maybe(_) | Place::Unknown(_) => Vec::new(),
+                Place::Maybe(_) | Place::Tracked(_) | Place::Unknown(_) => Vec::new(),
             };
             for name in sources.iter().filter_map(|source| source.as_path().file_name()) {
                 self.discarded(file, &real.join(name)).await;
@@ -353,9 +360,26 @@ impl Gathered<'_> {
         });
     }
 
+    /// Tracked files are below the folder, as long as no name of theirs is taken for several words, or for an option.
+    async fn tracked(&mut self, file: &FileUse, folder: &AbsPath, analysis: &Analysis) {
+        let is_plain = |path: &str| !path.starts_with('-') && !path.contains([' ', '\t', '\n', '"', '\'', '\\']);
+        let is_repository = |path: &str| path.rsplit('/').next() == Some(".git");
+        match expand::below_but(&self.deps.ports.files, folder, is_repository).await {
+            Expanded::All(found) if found.iter().all(|(path, _)| is_plain(path)) => {
+                self.known(file, folder, analysis).await;
+            }
+            _ => self.anywhere(file, "the names that git prints, one of which may be taken for others"),
+        }
+    }
+
     /// What a folder holds: only that is told which is not simply allowed.
     async fn below(&mut self, file: &FileUse, path: &AbsPath, real: &AbsPath) {
-        let Expanded::All(found) = expand::below(&self.deps.ports.files, real).await else {
+        let files = &self.deps.ports.files;
+        let found = match file.of_folder() {
+            FolderUse::Visible => visible::below(files, real).await,
+            _ => expand::below(files, real).await,
+        };
+        let Expanded::All(found) = found else {
             let shown = quoted(&path.to_string());
             return self.anywhere_of(file, &format!("{shown}, with more files than are looked at"), permission(file));
         };
@@ -439,22 +463,6 @@ impl Gathered<'_> {
     }
 }
 
-/// What is too much to be judged part by part is not run: a part that is denied could stand in it.
-fn refused(line: &Arc<Line>, unknown: &Unknown) -> Need {
-    Need {
-        permission: "bash".to_owned(),
-        values: vec![line.text.trim().to_owned()],
-        aliases: Vec::new(),
-        subject: Subject::Refused,
-        what: format!(
-            "The command cannot be judged part by part: {}. Split it into several calls, or write it to a script file and run that",
-            unknown.reason
-        ),
-        always: None,
-        part: None,
-    }
-}
-
 /// What only the closed sandbox would make free is not.
 pub(super) fn hold_auto(needs: &mut [Need]) {
     for need in needs {
@@ -502,3 +510,15 @@ mod code_tests;
 #[cfg(test)]
 #[path = "words_tests.rs"]
 mod words_tests;
+
+#[cfg(test)]
+#[path = "input_tests.rs"]
+mod input_tests;
+
+#[cfg(test)]
+#[path = "git_tests.rs"]
+mod git_tests;
+
+#[cfg(test)]
+#[path = "spelling_tests.rs"]
+mod spelling_tests;

@@ -83,9 +83,6 @@ pub(super) fn rule_of(deps: &RunnerDeps, need: &Need) -> Option<Rule> {
 }
 
 fn decide_with(deps: &RunnerDeps, need: &Need, granted: &Granted<'_>) -> Decided {
-    if need.subject == Subject::Refused {
-        return Decided::Denied(need.what.clone());
-    }
     let decision = by_rules(deps, need, granted);
     let what = &need.what;
     let asked_by = match (decision.verdict, &decision.rule) {
@@ -127,10 +124,11 @@ fn by_rules(deps: &RunnerDeps, need: &Need, granted: &Granted<'_>) -> Decision {
         // What is said of every command was said of the command itself.
         Subject::Command(simple) => {
             let decision = with_aliases(&[rules.as_slice(), &simple.guards].concat(), &|rule| rule.pattern != "*");
-            strictest(decision, by_shapes(need, &simple.shapes, rules, granted))
+            let decision = strictest(decision, by_shapes(need, &simple.shapes, rules, granted));
+            strictest(decision, by_spellings_without_options(need, &simple.without_options, rules, granted))
         }
         // Whoever allows every command says so in `reservation`.
-        Subject::Together | Subject::Refused => Decision { verdict: Verdict::Allow, rule: None },
+        Subject::Together => Decision { verdict: Verdict::Allow, rule: None },
         // What is said of every address was said of the address itself.
         Subject::Fetch(address) => with_aliases(&of_address(rules, address), &|rule| rule.pattern != "*"),
         Subject::Folder(_) | Subject::Unconfined | Subject::Search | Subject::Session => with_aliases(rules, &|_| true),
@@ -169,6 +167,29 @@ fn by_shapes(need: &Need, shapes: &[Shape], rules: &[Rule], granted: &Granted<'_
     let is_granted = || need.values.iter().any(|value| !granted(&need.permission, value).is_empty());
     let is_lifted = met.verdict == Verdict::Ask && is_granted();
     (!is_lifted).then_some(Decision { verdict: Verdict::Ask, rule: Some(met) })
+}
+
+/// A rule that speaks of the command as it is without options, and not of it as it stands: it denies, or asks where nothing was granted.
+fn by_spellings_without_options(
+    need: &Need,
+    spellings: &[String],
+    rules: &[Rule],
+    granted: &Granted<'_>,
+) -> Option<Decision> {
+    let meets = |rule: &Rule, value: &String| permission::wildcard_match(value, &rule.pattern);
+    let others = rules.iter().filter(|rule| !need.values.iter().any(|value| meets(rule, value)));
+    let others: Vec<Rule> = others.cloned().collect();
+    let is_granted = || need.values.iter().any(|value| !granted(&need.permission, value).is_empty());
+    spellings
+        .iter()
+        .map(|spelling| permission::decide(&need.permission, std::slice::from_ref(spelling), &others, &[]))
+        .filter(|decision| decision.rule.is_some())
+        .filter(|decision| match decision.verdict {
+            Verdict::Deny => true,
+            Verdict::Ask => !is_granted(),
+            Verdict::Allow => false,
+        })
+        .max_by_key(|decision| decision.verdict)
 }
 
 fn strictest(decision: Decision, other: Option<Decision>) -> Decision {
@@ -257,7 +278,6 @@ fn reservation(deps: &RunnerDeps, need: &Need, decision: &Decision) -> Option<St
         Subject::Together => {
             (allows_every_command(), "run it by itself to keep the network from it, or allow the whole command")
         }
-        Subject::Refused => (false, "it cannot be judged"),
         // A rule for everything was not written with this in mind.
         Subject::Unconfined => {
             let is_named = decision.rule.as_ref().is_some_and(|rule| rule.permission == UNCONFINED);

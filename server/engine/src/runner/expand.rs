@@ -60,6 +60,15 @@ pub(super) async fn glob(files: &Arc<dyn Files>, base: &AbsPath, pattern: &str) 
 
 /// The files below a folder at any depth, by their paths from there, and whether each is a link. Links are not followed.
 pub(super) async fn below(files: &Arc<dyn Files>, folder: &AbsPath) -> Expanded<(String, bool)> {
+    below_but(files, folder, |_| false).await
+}
+
+/// The same without the folders, by their paths from there, that are left out.
+pub(super) async fn below_but(
+    files: &Arc<dyn Files>,
+    folder: &AbsPath,
+    is_left_out: impl Fn(&str) -> bool + Send,
+) -> Expanded<(String, bool)> {
     let mut found = Vec::new();
     let mut looked_at = 0;
     let mut folders = VecDeque::from([String::new()]);
@@ -72,7 +81,9 @@ pub(super) async fn below(files: &Arc<dyn Files>, folder: &AbsPath) -> Expanded<
         for entry in entries {
             let path = if below.is_empty() { entry.name } else { format!("{below}/{}", entry.name) };
             if entry.kind == FileKind::Directory && !entry.is_link {
-                folders.push_back(path);
+                if !is_left_out(&path) {
+                    folders.push_back(path);
+                }
             } else {
                 found.push((path, entry.is_link));
             }

@@ -149,6 +149,22 @@ const THREE_BY_PAIR: [&str; 54] = [
     "bundle exec",
 ];
 
+/// Whether the first words behind a program's name say what it does.
+pub(super) fn has_subcommands(base: &str) -> bool {
+    let has_pair = || THREE_BY_PAIR.iter().any(|pair| pair.split(' ').next() == Some(base));
+    TWO.contains(&base) || THREE.contains(&base) || base == "gh" || has_pair()
+}
+
+/// How many words say it, with the program's name. `second`: the first word behind that.
+pub(super) fn count(base: &str, second: Option<&str>) -> usize {
+    match second {
+        Some(second) if THREE_BY_PAIR.contains(&format!("{base} {second}").as_str()) => 3,
+        _ if THREE.contains(&base) || base == "gh" => 3,
+        _ if TWO.contains(&base) => 2,
+        _ => 1,
+    }
+}
+
 /// `None`: only the exact command is offered.
 pub(super) fn prefix(call: &Call, effect: &Effect) -> Option<String> {
     let program = call.program()?;
@@ -164,13 +180,7 @@ pub(super) fn prefix(call: &Call, effect: &Effect) -> Option<String> {
     }
     let general = programs::general_options(call);
     let texts = call.texts();
-    let second = texts.get(general).copied().flatten();
-    let count = match second {
-        Some(second) if THREE_BY_PAIR.contains(&format!("{base} {second}").as_str()) => 3,
-        _ if THREE.contains(&base) || base == "gh" => 3,
-        _ if TWO.contains(&base) => 2,
-        _ => 1,
-    };
+    let count = count(base, texts.get(general).copied().flatten());
     // What is there, where the command has fewer words.
     let end = (general + count - 1).min(call.args.len());
     let plain = |text: &str| {
@@ -178,7 +188,7 @@ pub(super) fn prefix(call: &Call, effect: &Effect) -> Option<String> {
     };
     for (at, arg) in call.args[..end].iter().enumerate() {
         let text = arg.text.as_deref().filter(|text| plain(text))?;
-        if at > 0 && at >= general && text.starts_with('-') {
+        if at > 0 && at >= general && text.starts_with(['-', '+']) {
             return None;
         }
         if at > 0 && text != arg.raw {

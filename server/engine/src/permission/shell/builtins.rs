@@ -2,9 +2,10 @@
 
 use copydesk_workspace::path::AbsPath;
 
-use super::command::{Call, Input, folders, lost, unseen};
+use super::command::{Call, folders, lost, unseen};
 use super::expansion::{Expanded, Scope};
 use super::options::{Arg, Order, Spec};
+use super::redirects::Input;
 use super::syntax::{Span, Word};
 use super::walk::{Ends, Walk};
 use super::{Effect, FileAccess, FileUse, Place, programs, variables};
@@ -88,6 +89,9 @@ impl Walk {
                 return None;
             }
             "exec" | "command" | "builtin" => {
+                if name == "exec" && call.input != Input::Nothing {
+                    self.feed_for_good();
+                }
                 self.emit(call, Effect::default());
                 same()
             }
@@ -121,7 +125,7 @@ impl Walk {
     fn within_shell(&mut self, call: &Call, scope: &Scope) -> Option<Ends> {
         let spec = Spec { short: if call.program() == Some("command") { "pvV" } else { "" }, long: &[] };
         let parsed = spec.parse(call.words(), Order::OptionsFirst);
-        let at = parsed.first.filter(|_| parsed.understood && !parsed.has(&["v", "V"]))?;
+        let at = parsed.first.filter(|_| parsed.is_understood() && !parsed.has(&["v", "V"]))?;
         let inner = call.inner(call.words()[at..].to_vec(), at + 1);
         Some(self.judge(&inner, scope.clone()))
     }
@@ -131,7 +135,7 @@ impl Walk {
         let parsed = Spec { short: "LPe@", long: &[] }.parse(call.words(), Order::OptionsFirst);
         let entered =
             |span: &Span, place| FileUse { span: span.clone(), by: name.to_owned(), access: FileAccess::Read, place };
-        if !parsed.understood || parsed.has(&["P", "@"]) || parsed.operands.len() > 1 {
+        if !parsed.is_understood() || parsed.has(&["P", "@"]) || parsed.operands.len() > 1 {
             let words = call.words().iter().filter(|arg| !arg.raw.starts_with('-'));
             self.found.files.extend(words.map(|arg| entered(&arg.span, Place::Unknown(arg.raw.clone()))));
             return lost();
@@ -170,7 +174,8 @@ impl Walk {
         };
         let text = words.join(" ");
         let text = text.strip_prefix("-- ").unwrap_or(&text).to_owned();
-        match self.text(&text, Some(call.span.clone()), scope.clone()) {
+        let fed = call.input != Input::Nothing;
+        match self.fed_by(fed, |walk| walk.text(&text, Some(call.span.clone()), scope.clone())) {
             Some(behind) => Ends::same(behind.either(scope.clone())),
             None => {
                 self.emit(call, unseen("runs a text that is not understood"));
@@ -187,7 +192,8 @@ impl Walk {
             Some("" | "-" | "-p" | "-l") => {}
             Some(text) => {
                 let text = text.to_owned();
-                self.text(&text, Some(call.span.clone()), lost_but_home(scope));
+                // It runs when something else may stand before it.
+                self.fed_by(true, |walk| walk.text(&text, Some(call.span.clone()), lost_but_home(scope)));
             }
             None => self.unknown(&call.span, "`trap` runs what an expansion gives"),
         }
@@ -257,7 +263,7 @@ impl Walk {
         self.emit(call, Effect { is_file_work: true, ..Effect::default() });
         let order = if name == "printf" { Order::OptionsFirst } else { Order::Mixed };
         let parsed = spec.parse(call.words(), order);
-        if name != "printf" && (!parsed.understood || call.is_open) {
+        if name != "printf" && (!parsed.is_understood() || call.is_open) {
             self.unknown(&call.span, format!("`{name}` has an option that is not known"));
         }
         if parsed.has(&["C"]) {
@@ -356,7 +362,7 @@ fn lost_but_home(scope: &Scope) -> Scope {
 /// What a shell reads where it is given no script.
 pub(super) fn script_of(input: &Input) -> Option<&str> {
     match input {
-        Input::Text(Some(text)) => Some(text),
-        Input::Text(None) | Input::Other => None,
+        Input::Text(text) => Some(text),
+        Input::Nothing | Input::Unseen => None,
     }
 }

@@ -1,17 +1,21 @@
 //! Options and words of programs that are code to them: a command that they run, a library that they load, a file of further options. A rule that allows a
 //! program with whatever arguments was not written with these in mind.
 
-use super::command::{Call, Input};
-use super::options::{Arg, Given, Order, Spec};
+use super::command::Call;
+use super::options::Arg;
+use super::redirects::Input;
 use super::syntax::Span;
+use super::{fed, letters, remote};
 
 /// What stands in the words of one command.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Code {
     /// Commands that are run as they stand there.
     pub(super) runs: Vec<Run>,
-    /// Words that may be any code.
-    pub(super) unclear: Vec<Span>,
+    /// Words that may be any code, each with why.
+    pub(super) unclear: Vec<(Span, &'static str)>,
+    /// Commands that run in another place.
+    pub(super) elsewhere: Vec<Call>,
 }
 
 /// A text that a shell is given to run.
@@ -34,20 +38,17 @@ pub(super) struct Options {
     pub(super) programs: &'static [&'static str],
     /// Letters of such options.
     pub(super) short: &'static str,
-    /// Letters of others that take a value: what stands behind them in a cluster is none.
-    pub(super) valued: &'static str,
     /// With `--`, of which a beginning will do, or with `-`.
     pub(super) long: &'static [&'static str],
 }
 
-pub(super) const NONE: Options = Options { programs: &[], short: "", valued: "", long: &[] };
+pub(super) const NONE: Options = Options { programs: &[], short: "", long: &[] };
 
 /// Their value is a command.
 const RUN: &[Options] = &[
     Options {
         programs: &["tar", "bsdtar", "gtar"],
         short: "IF",
-        valued: "fbCTXKNgHLV",
         long: &[
             "--to-command",
             "--checkpoint-action",
@@ -58,8 +59,8 @@ const RUN: &[Options] = &[
             "--rmt-command",
         ],
     },
-    Options { programs: &["man"], short: "PH", valued: "CLMmSseRTrEp", long: &["--pager", "--html"] },
-    Options { programs: &["nano", "pico"], short: "s", valued: "fCoQrTY", long: &["--speller"] },
+    Options { programs: &["man"], short: "PH", long: &["--pager", "--html"] },
+    Options { programs: &["nano", "pico"], short: "s", long: &["--speller"] },
     Options {
         programs: &["npm", "pnpm", "yarn", "bun", "npx"],
         long: &["--script-shell", "--shell", "--git", "--editor", "--viewer", "--browser"],
@@ -70,19 +71,14 @@ const RUN: &[Options] = &[
         long: &["-toolexec", "-exec", "-vettool", "--toolexec", "--exec", "--vettool"],
         ..NONE
     },
-    Options {
-        programs: &["nc", "ncat", "netcat"],
-        short: "ec",
-        valued: "gGiIkmMoOpPqsTVwWxX",
-        long: &["--exec", "--sh-exec", "--lua-exec"],
-    },
+    Options { programs: &["nc", "ncat", "netcat"], short: "ec", long: &["--exec", "--sh-exec", "--lua-exec"] },
     Options { programs: &["wget"], long: &["--use-askpass"], ..NONE },
     Options { programs: &["zip"], long: &["-TT", "--unzip-command"], ..NONE },
     Options { programs: &["gcc", "cc", "g++", "c++", "clang", "clang++"], long: &["-wrapper"], ..NONE },
     Options { programs: &["dpkg"], long: &["--pre-invoke", "--post-invoke", "--status-logger"], ..NONE },
     Options { programs: &["rpm", "rpmbuild"], long: &["--pipe"], ..NONE },
-    Options { programs: &["rsync"], short: "e", valued: "BTfM", long: &["--rsh", "--rsync-path", "--early-exec"] },
-    Options { programs: &["scp", "sftp"], short: "SD", valued: "bcFiloJPX", long: &[] },
+    Options { programs: &["rsync"], short: "e", long: &["--rsh", "--rsync-path", "--early-exec"] },
+    Options { programs: &["scp", "sftp"], short: "SD", long: &[] },
     Options { programs: &["sort"], long: &["--compress-program"], ..NONE },
     Options { programs: &["split"], long: &["--filter"], ..NONE },
     Options { programs: &["install", "ginstall"], long: &["--strip-program"], ..NONE },
@@ -91,7 +87,7 @@ const RUN: &[Options] = &[
     Options { programs: &["nix", "nix-shell"], long: &["--run", "--command"], ..NONE },
     Options { programs: &["cpio"], long: &["--rsh-command"], ..NONE },
     Options { programs: &["sdiff", "diff3"], long: &["--diff-program"], ..NONE },
-    Options { programs: &["fd", "fdfind"], short: "xX", valued: "dteESjco", long: &["--exec", "--exec-batch"] },
+    Options { programs: &["fd", "fdfind"], short: "xX", long: &["--exec", "--exec-batch"] },
     Options { programs: &["bat", "batcat", "ag", "ack", "delta"], long: &["--pager"], ..NONE },
 ];
 
@@ -99,20 +95,18 @@ const BINUTILS: &[&str] = &["nm", "size", "ar", "ranlib", "objdump", "objcopy", 
 
 /// Their value is a library, or a file or text with further options or commands of the program itself.
 const LOAD: &[Options] = &[
-    Options { programs: &["man"], short: "C", valued: "LMmSseRTrEpP", long: &["--config-file"] },
+    Options { programs: &["man"], short: "C", long: &["--config-file"] },
     Options {
         programs: &["less", "more", "most"],
         short: "k",
-        valued: "bDhjoOpPtTxyz#",
         long: &["--lesskey-file", "--lesskey-src", "--lesskey-content"],
     },
     Options {
         programs: &["vi", "vim", "nvim", "view", "gvim", "vimdiff", "rvim"],
         short: "cSsuUwWleE",
-        valued: "iTtr",
         long: &["--cmd", "--startuptime", "--remote", "--servername", "--listen", "--embed", "--headless"],
     },
-    Options { programs: &["nano", "pico"], valued: "CoQrTYs", short: "f", long: &["--rcfile"] },
+    Options { programs: &["nano", "pico"], short: "f", long: &["--rcfile"] },
     Options {
         programs: &["openssl"],
         long: &[
@@ -139,18 +133,18 @@ const LOAD: &[Options] = &[
     },
     Options { programs: &["cargo"], long: &["--config"], ..NONE },
     Options { programs: &["go"], long: &["-overlay", "--overlay"], ..NONE },
-    Options { programs: &["make", "gmake"], short: "E", valued: "CfIjloW", long: &["--eval"] },
-    Options { programs: &["wget"], short: "e", valued: "aoOPQUtTwBlADIRXi", long: &["--execute", "--config"] },
-    Options { programs: &["curl"], short: "K", valued: "AbcCdDeEFHmoPQrtTuUwxXyYz", long: &["--config", "--engine"] },
+    Options { programs: &["make", "gmake"], short: "E", long: &["--eval"] },
+    Options { programs: &["wget"], short: "e", long: &["--execute", "--config"] },
+    Options { programs: &["curl"], short: "K", long: &["--config", "--engine"] },
     Options {
         programs: &["gcc", "cc", "g++", "c++", "clang", "clang++", "ld"],
         long: &["-fplugin", "-specs", "-plugin", "--plugin", "--specs", "-load"],
         ..NONE
     },
-    Options { programs: &["apt", "apt-get"], short: "oc", valued: "t", long: &["--option", "--config-file"] },
+    Options { programs: &["apt", "apt-get"], short: "oc", long: &["--option", "--config-file"] },
     Options { programs: &["rpm", "rpmbuild"], short: "ED", long: &["--eval", "--define", "--load"], ..NONE },
-    Options { programs: &["scp", "sftp"], short: "Fb", valued: "cDilJoPSX", long: &[] },
-    Options { programs: &["ssh-keygen", "ssh-add"], short: "Ds", valued: "fCNtbPI", long: &[] },
+    Options { programs: &["scp", "sftp"], short: "Fb", long: &[] },
+    Options { programs: &["ssh-keygen", "ssh-add"], short: "Ds", long: &[] },
     Options { programs: &["gdb", "lldb"], short: "xos", long: &["-ex", "-iex", "-eval-command", "--command"], ..NONE },
     Options { programs: &["sqlite3"], long: &["-cmd", "-init", "--cmd", "--init"], ..NONE },
     Options { programs: &["mysql", "mariadb"], long: &["--init-command"], ..NONE },
@@ -161,53 +155,63 @@ const LOAD: &[Options] = &[
 ];
 
 /// Settings of OpenSSH, by whatever option.
-const SETTING: Options = Options { programs: &["scp", "sftp"], short: "o", valued: "bcDFilJPSX", long: &[] };
+const SETTING: Options = Options { programs: &["scp", "sftp"], short: "o", long: &[] };
+
+const ANY: &str = "a word that may be any code";
 
 /// What is code in the words of `call`, whose program's base name is `name`.
 pub(super) fn code(name: &str, call: &Call) -> Code {
     let mut code = Code::default();
     if name == "ssh" {
-        ssh(call, &mut code);
+        remote::ssh(call, &mut code);
     }
+    code.elsewhere = remote::commands(name, call, &mut code);
+    fed::code(name, call, &mut code);
     let words = call.words();
     let given = |table: &'static [Options]| {
         let speaking = table.iter().filter(|options| options.programs.contains(&name));
         speaking.flat_map(|options| {
             let ends = words.iter().position(|arg| arg.text.as_deref() == Some("--"));
             let words = &words[..ends.unwrap_or(words.len())];
-            let value = |(at, arg): (usize, &Arg)| Some((arg.span.clone(), options.value(arg, words.get(at + 1))?));
+            let value =
+                |(at, arg): (usize, &Arg)| Some((arg.span.clone(), options.value(name, arg, words.get(at + 1))?));
             words.iter().enumerate().filter_map(value).collect::<Vec<_>>()
         })
     };
     for (span, value) in given(RUN) {
-        code.run_by_option(name, span, value);
+        code.run_by_option(name, &span, value);
     }
-    code.unclear.extend(given(LOAD).map(|(span, _)| span));
-    code.unclear.extend(given(&[SETTING]).filter(|(_, setting)| !is_calm(setting.as_ref())).map(|(span, _)| span));
+    for (span, _) in given(LOAD) {
+        code.unclear(&span, ANY);
+    }
+    for (span, _) in given(&[SETTING]).filter(|(_, setting)| !is_calm(setting.as_ref())) {
+        code.unclear(&span, ANY);
+    }
     for (at, arg) in words.iter().enumerate() {
-        if is_code(name, at, arg, words) {
-            code.unclear.push(arg.span.clone());
+        if let Some(reason) = is_code(name, at, arg, words) {
+            code.unclear(&arg.span, reason);
         }
     }
-    let from_input = match &call.input {
-        Input::Text(Some(text)) => is_code(name, usize::MAX, &Arg::literal(text, call.span.clone()), words),
-        Input::Text(None) => matches!(name, "sqlite3" | "psql" | "mysql" | "mariadb" | "dc" | "m4"),
-        Input::Other => false,
-    };
-    if from_input {
-        code.unclear.push(call.span.clone());
+    if let Input::Text(text) = &call.input
+        && let Some(reason) = is_code(name, usize::MAX, &Arg::literal(text, call.span.clone()), words)
+    {
+        code.unclear(&call.span, reason);
     }
     // What is added may be any of these options.
     let has_code = [RUN, LOAD, &[SETTING]].into_iter().flatten().any(|options| options.programs.contains(&name));
     if matches!(name, "ed" | "red" | "ex") || call.is_open && has_code {
-        code.unclear.push(call.span.clone());
+        code.unclear(&call.span, ANY);
     }
     code
 }
 
 impl Code {
+    pub(super) fn unclear(&mut self, span: &Span, reason: &'static str) {
+        self.unclear.push((span.clone(), reason));
+    }
+
     /// Programs add words of their own, so that the value is not all of it.
-    fn run_by_option(&mut self, name: &str, span: Span, value: Option<Arg>) {
+    fn run_by_option(&mut self, name: &str, span: &Span, value: Option<Arg>) {
         let text = value.as_ref().and_then(|value| value.text.clone());
         let text = text.map(|text| match text.split_once("exec=") {
             Some((_, command)) => command.to_owned(),
@@ -216,7 +220,7 @@ impl Code {
         // By far the most usual, and its own words are judged.
         let is_plain = name == "rsync" && text.as_deref().is_some_and(|text| text == "ssh" || text.starts_with("ssh "));
         if !is_plain {
-            self.unclear.push(span);
+            self.unclear(span, ANY);
         }
         self.runs.extend(text.filter(|text| !text.trim().is_empty()).map(Run::here));
     }
@@ -224,7 +228,7 @@ impl Code {
 
 impl Options {
     /// `None`: `arg` is no such option. Its value, where it has one.
-    pub(super) fn value(&self, arg: &Arg, next: Option<&Arg>) -> Option<Option<Arg>> {
+    pub(super) fn value(&self, program: &str, arg: &Arg, next: Option<&Arg>) -> Option<Option<Arg>> {
         let text = arg.text.as_deref().unwrap_or(&arg.raw);
         let head = text.split('=').next().unwrap_or_default();
         let is_long = self
@@ -242,7 +246,7 @@ impl Options {
                 let attached = (behind < letters.len()).then(|| arg.text_tail(behind + 1));
                 return Some(attached.or_else(|| next.cloned()));
             }
-            if self.valued.contains(letter) {
+            if letters::takes_value(program, letter) {
                 return None;
             }
         }
@@ -250,13 +254,13 @@ impl Options {
     }
 }
 
-/// Words that are code by themselves.
-fn is_code(name: &str, at: usize, arg: &Arg, words: &[Arg]) -> bool {
+/// Why a word is code by itself.
+fn is_code(name: &str, at: usize, arg: &Arg, words: &[Arg]) -> Option<&'static str> {
     let text = arg.text.as_deref().unwrap_or(&arg.raw);
     let lower = text.to_ascii_lowercase();
     let holds = |signs: &[&str]| signs.iter().any(|sign| lower.contains(sign));
     let before = at.checked_sub(1).and_then(|before| words.get(before)?.text.as_deref()).unwrap_or_default();
-    match name {
+    let is_code = match name {
         // In its oldest form options come without a dash.
         "tar" | "bsdtar" | "gtar" => at == 0 && !text.starts_with('-') && text.contains(['I', 'F']),
         "less" | "more" | "most" => {
@@ -274,7 +278,12 @@ fn is_code(name: &str, at: usize, arg: &Arg, words: &[Arg]) -> bool {
         "npm" | "pnpm" | "yarn" => {
             holds(&["script-shell", "node-options", "init-module", "onload-script"]) && !text.starts_with("--")
         }
-        "make" | "gmake" => arg.is_process || make_word(text, before),
+        "make" | "gmake" => {
+            if names_program(text) {
+                return Some("a variable by which the build runs a program of the command's own choice");
+            }
+            arg.is_process || make_word(text, before)
+        }
         "zip" => text.starts_with('-') && !text.starts_with("--") && text.contains("TT"),
         "jq" | "gojq" | "jaq" => imports(text),
         "gh" | "glab" => at == 1 && before == "alias" && matches!(text, "set" | "import"),
@@ -298,7 +307,15 @@ fn is_code(name: &str, at: usize, arg: &Arg, words: &[Arg]) -> bool {
         "dc" => text.contains('!'),
         "m4" => holds(&["syscmd"]),
         _ => false,
-    }
+    };
+    is_code.then_some(ANY)
+}
+
+/// `CC=gcc`, `SHELL=x`.
+fn names_program(setting: &str) -> bool {
+    let Some((name, _)) = setting.split_once('=').filter(|_| !setting.starts_with('-')) else { return false };
+    let name = name.trim_end_matches([':', '+', '?', '!']);
+    super::variables::steers(name) && !name.ends_with("FLAGS") || name.contains("SHELL")
 }
 
 /// Settings of a program that is built with, and build files from the input.
@@ -312,15 +329,12 @@ fn make_word(text: &str, before: &str) -> bool {
         return true;
     }
     if let Some((letters, file)) = text.split_once('f').filter(|_| cluster(text)) {
-        return is_input(file) && !letters.contains(['C', 'I', 'j', 'l', 'o', 'W']);
+        return is_input(file) && !letters.contains(|letter| letters::takes_value("make", letter));
     }
     match text.split_once('=') {
         Some((name, value)) if !text.starts_with('-') => {
             let name = name.trim_end_matches([':', '+', '?', '!']);
-            super::variables::steers(name) && !name.ends_with("FLAGS")
-                || name.contains("SHELL")
-                || name == "MAKEFLAGS"
-                || value.contains(['`', '$', ';', '|', '&'])
+            name == "MAKEFLAGS" || value.contains(['`', '$', ';', '|', '&'])
         }
         Some((option, file)) => is_long(option) && is_input(file),
         None => false,
@@ -349,7 +363,7 @@ fn only_renames(expression: &str) -> bool {
 }
 
 /// A setting of OpenSSH that neither runs nor loads anything, nor reads further settings.
-fn is_calm(setting: Option<&Arg>) -> bool {
+pub(super) fn is_calm(setting: Option<&Arg>) -> bool {
     const CALM: [&str; 31] = [
         "addressfamily",
         "batchmode",
@@ -387,36 +401,4 @@ fn is_calm(setting: Option<&Arg>) -> bool {
     let key = setting.trim_start().split(['=', ' ', '\t']).next().unwrap_or_default().to_ascii_lowercase();
     let is_off = setting.to_ascii_lowercase().ends_with("userknownhostsfile=/dev/null");
     CALM.contains(&key.as_str()) || is_off
-}
-
-/// What stands behind the host is run there, as words that are joined by blanks.
-fn ssh(call: &Call, code: &mut Code) {
-    const SSH: Spec = Spec { short: "46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:", long: &[] };
-    let words = call.words();
-    let parsed = SSH.parse(words, Order::OptionsFirst);
-    // Options may stand behind the host too.
-    let behind = parsed.first.map_or(words.len(), |first| first + 1).min(words.len());
-    let again = SSH.parse(&words[behind..], Order::OptionsFirst);
-    let strange = |given: &Given| match given.name.as_str() {
-        "o" => !is_calm(given.value.as_ref()),
-        name => matches!(name, "F" | "I" | "w"),
-    };
-    let is_known = parsed.understood && again.understood && !call.is_open;
-    if !is_known || parsed.given.iter().chain(&again.given).any(strange) {
-        code.unclear.push(call.span.clone());
-    }
-    let Some(first) = again.first else {
-        match &call.input {
-            Input::Text(Some(text)) => code.runs.push(Run { text: text.clone(), is_elsewhere: true }),
-            Input::Text(None) => code.unclear.push(call.span.clone()),
-            Input::Other => {}
-        }
-        return;
-    };
-    let run = &words[behind + first..];
-    let texts: Option<Vec<&str>> = run.iter().map(|arg| arg.text.as_deref()).collect();
-    match texts {
-        Some(texts) => code.runs.push(Run { text: texts.join(" "), is_elsewhere: true }),
-        None => code.unclear.push(run[0].span.clone()),
-    }
 }

@@ -3,12 +3,14 @@
 use super::code::Run;
 use super::expansion::{Expanded, Scope};
 use super::options::Arg;
-use super::syntax::{RedirectKind, Simple, Span, Word};
+use super::redirects::Input;
+use super::syntax::{Simple, Span};
 use super::walk::{Ends, Walk};
+use super::without_options::readings;
 use super::wrappers::{self, Wrapped, Wrapper};
 use super::{
-    Effect, FileAccess, Pattern, Place, Shape, SimpleCommand, arity, builtins, find, interpreters, links, programs,
-    proven, touched, variables,
+    Analysis, Effect, FileAccess, Pattern, Place, Shape, SimpleCommand, arity, builtins, find, interpreters, links,
+    programs, proven, touched, variables,
 };
 
 /// A command with what stands around it.
@@ -26,15 +28,8 @@ pub(super) struct Call {
     pub(super) input: Input,
     /// Words are added that the text does not tell, as by `xargs`.
     pub(super) is_open: bool,
-}
-
-/// What it reads as standard input.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Input {
-    /// A pipe, a file, or what the shell reads itself.
-    Other,
-    /// A heredoc or a here-string, where the text tells it.
-    Text(Option<String>),
+    /// They are the names that `git ls-files` has printed.
+    pub(super) is_tracked: bool,
 }
 
 impl Call {
@@ -62,6 +57,7 @@ impl Call {
 
 impl Walk {
     pub(super) fn simple(&mut self, simple: &Simple, scope: Scope) -> Ends {
+        let is_tracked = std::mem::take(&mut self.lists_tracked);
         for redirect in &simple.redirects {
             self.redirect(redirect, &scope);
         }
@@ -103,22 +99,9 @@ impl Walk {
             whole: (!simple.redirects.is_empty()).then(|| simple.raw.clone()),
             input: self.input(simple, &scope),
             is_open: false,
+            is_tracked: is_tracked && !simple.redirects.iter().any(|redirect| redirect.feeds),
         };
         if declares { self.judge(&call, behind) } else { self.judge(&call, scope) }
-    }
-
-    fn input(&self, simple: &Simple, scope: &Scope) -> Input {
-        let text = |word: &Word| Input::Text(scope.literal(word));
-        let input = simple.redirects.iter().rev().find_map(|redirect| match &redirect.kind {
-            RedirectKind::HereString(word) => Some(text(word)),
-            RedirectKind::Heredoc(index) => Some(match self.heredoc(*index) {
-                Some(body) if body.pieces.is_empty() => Input::Text(Some(String::new())),
-                Some(body) => text(&body),
-                None => Input::Text(None),
-            }),
-            RedirectKind::Read(_) | RedirectKind::Write(_) | RedirectKind::Duplicate => None,
-        });
-        input.unwrap_or(Input::Other)
     }
 
     /// Judges `call`, and whatever it runs in turn.
@@ -143,6 +126,13 @@ impl Walk {
             return Ends::same(lost(scope));
         }
         self.called(&program, &call.span);
+        let lower = program.rsplit('/').next().unwrap_or_default().to_lowercase();
+        if !program.ends_with(&lower) && programs::is_known(&lower) {
+            self.unknown(
+                &call.span,
+                "capitals in the name of a program, which some disks do not tell from small letters",
+            );
+        }
         if !program.contains('/')
             && let Some(ends) = self.builtin(&program, call, &scope)
         {
@@ -171,10 +161,21 @@ impl Walk {
             let own = first..self.found.files.len();
             let made = links::made(&name, call, &scope, &self.found.files[own.clone()]);
             let is_repeated = self.repeated > 0;
-            self.found.links.extend(made.map(|(at, source)| links::Links { at, source, own, is_repeated }));
+            self.found.links.extend(made.map(|(at, source)| links::Links {
+                span: call.span.clone(),
+                at,
+                source,
+                own,
+                is_repeated,
+            }));
             self.emit(call, judged.effect);
             for run in judged.runs {
                 self.run(&run, call, &scope);
+            }
+            for inner in &judged.elsewhere {
+                self.elsewhere(|walk| {
+                    walk.judge(inner, scope.clone());
+                });
             }
             if let Some(inner) = judged.inner {
                 self.judge(&inner, scope.clone());
@@ -197,7 +198,7 @@ impl Walk {
                                 self.found.patterns.push(found);
                             }
                         }
-                        Place::File(_) | Place::Maybe(_) => {}
+                        Place::File(_) | Place::Maybe(_) | Place::Tracked(_) => {}
                         Place::Unknown(_) => self.unknown(&arg.span, "a pattern that may mean an option"),
                     }
                 }
@@ -207,15 +208,24 @@ impl Walk {
 
     /// A text that the program gives to a shell.
     fn run(&mut self, run: &Run, call: &Call, scope: &Scope) {
-        let (files, commands) = (self.found.files.len(), self.found.commands.len());
-        self.script("sh", &run.text, call, scope);
-        if run.is_elsewhere {
-            self.found.files.truncate(files);
-            for command in &mut self.found.commands[commands..] {
-                command.effect.is_file_work = false;
-                // Of the other host's network this one's sandbox knows nothing.
-                command.effect.network |= !command.effect.reads_only;
-            }
+        match run.is_elsewhere {
+            true => self.elsewhere(|walk| walk.script("sh", &run.text, call, scope)),
+            false => self.script("sh", &run.text, call, scope),
+        }
+    }
+
+    /// What `judge` finds, of another place: its files are not those of this one.
+    fn elsewhere(&mut self, judge: impl FnOnce(&mut Self)) {
+        let Analysis { commands, files, links, patterns, .. } = &self.found;
+        let (commands, files, links, patterns) = (commands.len(), files.len(), links.len(), patterns.len());
+        judge(self);
+        self.found.files.truncate(files);
+        self.found.links.truncate(links);
+        self.found.patterns.truncate(patterns);
+        for command in &mut self.found.commands[commands..] {
+            command.effect.is_file_work = false;
+            // Of its network this sandbox knows nothing.
+            command.effect.network |= !command.effect.reads_only;
         }
     }
 
@@ -226,7 +236,12 @@ impl Walk {
                 self.unknown(&call.span, format!("`{}` runs a command that it is given as words", wrapper.name));
                 return self.emit(call, unseen("runs a command that it is given as words"));
             }
-            Wrapped::Nothing => return self.emit(call, Effect::default()),
+            Wrapped::Nothing => {
+                if wrapper.judged.is_some() && call.input != Input::Nothing {
+                    self.unknown(&call.span, format!("`{}` alone starts a shell that reads its input", wrapper.name));
+                }
+                return self.emit(call, Effect::default());
+            }
             Wrapped::Unknown(reason) => {
                 self.found.files.extend(programs::likely_files(wrapper.name, call.words(), scope));
                 self.unknown(&call.span, format!("`{}` {reason}", wrapper.name));
@@ -254,7 +269,12 @@ impl Walk {
         match wrapper.name {
             "xargs" => {
                 inner.is_open = true;
-                inner.input = Input::Other;
+                // In their order, and no others.
+                inner.is_tracked &=
+                    !parsed.has(&["a", "arg-file", "I", "i", "replace", "d", "delimiter", "E", "e", "eof"]);
+                if !parsed.has(&["a", "arg-file", "o", "open-tty"]) {
+                    inner.input = Input::Nothing;
+                }
                 self.read_value(&parsed, &["a", "arg-file"], "xargs", scope);
                 if parsed.has(&["I", "i", "replace"]) {
                     let sign = parsed.value(&["I", "i", "replace"]).map_or(Some("{}"), |sign| sign.text.as_deref());
@@ -351,10 +371,8 @@ impl Walk {
         if base != name {
             shapes.push(spelled(base, call.words()));
         }
-        let general = programs::general_options(call);
-        if general > 1 {
-            shapes.push(spelled(base, &call.args[general - 1..]));
-            shapes.push(spelled(base, call.args.get(general..).unwrap_or_default()));
+        for reading in readings(call).into_iter().flatten() {
+            shapes.push(spelled(&reading.program, &reading.words));
         }
         if !call.outer.is_empty() {
             shapes.push(spelled(&format!("{} {name}", call.outer), call.words()));
@@ -389,6 +407,16 @@ impl Walk {
             aliases.push(format!("{} {} {pattern}", call.assigned, call.outer));
         }
         let shapes = self.shapes(call, &name);
+        let readings = readings(call).unwrap_or_else(|| {
+            self.unknown(&call.span, "it has more options before what it does than are looked at");
+            Vec::new()
+        });
+        let without_options = readings.iter().map(|reading| {
+            let words: Vec<String> = reading.words.iter().map(plain_words).collect();
+            spelled(&reading.program, &words.iter().map(String::as_str).collect::<Vec<_>>())
+        });
+        let mut without_options: Vec<String> = without_options.collect();
+        without_options.dedup();
         aliases.extend(call.whole.clone());
         let mut seen = vec![pattern.clone()];
         aliases.retain(|alias| {
@@ -407,7 +435,15 @@ impl Walk {
         }
         effect.reads_only = proven::reads_only(call) && effect.loses.is_none() && effect.runs_unseen.is_none();
         let prefix = arity::prefix(call, &effect);
-        self.found.commands.push(SimpleCommand { span: call.span.clone(), pattern, aliases, shapes, prefix, effect });
+        self.found.commands.push(SimpleCommand {
+            span: call.span.clone(),
+            pattern,
+            aliases,
+            without_options,
+            shapes,
+            prefix,
+            effect,
+        });
     }
 }
 

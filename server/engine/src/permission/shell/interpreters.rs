@@ -4,6 +4,7 @@ use super::builtins::script_of;
 use super::command::{Call, unseen};
 use super::expansion::Scope;
 use super::options::{Order, Spec};
+use super::redirects::Input;
 use super::walk::Walk;
 use super::{FileAccess, programs};
 
@@ -83,7 +84,7 @@ impl Walk {
             return self.emit(call, unseen("runs a script"));
         }
         let parsed = OPTIONS.parse(call.words(), Order::OptionsFirst);
-        if !parsed.understood {
+        if !parsed.is_understood() {
             self.unknown(&call.span, format!("`{name}` has an option that is not known"));
             return self.emit(call, unseen("runs a script"));
         }
@@ -148,7 +149,8 @@ impl Walk {
         // Only what is exported reaches it.
         within.variables.retain(|variable, _| variable == "HOME");
         let commands = self.found.commands.len();
-        if self.text(script, Some(call.span.clone()), within).is_none() {
+        let fed = call.input != Input::Nothing;
+        if self.fed_by(fed, |walk| walk.text(script, Some(call.span.clone()), within)).is_none() {
             self.emit(call, unseen("runs a text that is not understood"));
         }
         let outer = call.args.iter().map(|arg| arg.raw.as_str()).collect::<Vec<_>>().join(" ");

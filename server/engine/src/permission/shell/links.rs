@@ -9,11 +9,15 @@ use super::command::Call;
 use super::expansion::Scope;
 use super::options::{Arg, Order, Parsed};
 use super::programs::{here, uses};
+use super::version_control::{self, abbreviates, has_letter};
+use super::without_options::first_words;
 use super::{FileAccess, FileUse, Place, file_programs};
 
 /// Where links may stand once a command has run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Links {
+    /// The command; bytes of the whole text.
+    pub span: Range<usize>,
     /// They stand there or below.
     pub at: Vec<AbsPath>,
     pub source: LinkSource,
@@ -31,6 +35,14 @@ pub enum LinkSource {
     Linked,
     /// Any, from what nobody has looked at.
     Unseen,
+    /// The same, anywhere in the work tree to which the place belongs: another commit, a patch, what was stashed.
+    WorkTree,
+}
+
+impl LinkSource {
+    pub fn is_unseen(&self) -> bool {
+        matches!(self, Self::Unseen | Self::WorkTree)
+    }
 }
 
 /// Where `call` makes links, and which; `own` are its uses of files.
@@ -80,12 +92,13 @@ pub(super) fn made(name: &str, call: &Call, scope: &Scope, own: &[FileUse]) -> O
             (Vec::new(), LinkSource::Unseen)
         }
         "cpio" | "pax" | "7z" | "7za" | "unrar" | "bsdcpio" => (Vec::new(), LinkSource::Unseen),
-        "git" if plain().any(|arg| matches!(arg.text.as_deref(), Some("clone" | "worktree" | "submodule"))) => {
-            let target = plain().next_back()?;
-            let text = target.text.clone()?;
-            // Without a folder of its own a copy has the name of its source.
-            let name = text.trim_end_matches('/').rsplit(['/', ':']).next()?.trim_end_matches(".git").to_owned();
-            (vec![target.clone(), Arg::literal(&name, target.span.clone())], LinkSource::Unseen)
+        "git" | "gh" | "glab" | "hg" | "svn" | "jj" => return brought(name, call, scope),
+        "npm" | "pnpm" | "yarn" | "bun" if installs(words) => {
+            (vec![Arg::literal("node_modules", call.span.clone())], LinkSource::Unseen)
+        }
+        "composer" | "bundle" | "pod" if installs(words) => {
+            let folders = ["vendor", "Pods"].map(|folder| Arg::literal(folder, call.span.clone()));
+            (folders.to_vec(), LinkSource::Unseen)
         }
         _ => return None,
     };
@@ -96,9 +109,151 @@ pub(super) fn made(name: &str, call: &Call, scope: &Scope, own: &[FileUse]) -> O
     Some((places.into_iter().filter_map(|used| folder(used.place)).collect(), source))
 }
 
+/// What version control takes from a repository, a patch or a stash.
+fn brought(name: &str, call: &Call, scope: &Scope) -> Option<(Vec<AbsPath>, LinkSource)> {
+    let words = call.words();
+    let firsts = first_words(name, words);
+    let brings = |at: &usize| {
+        let command = words[*at].text.as_deref();
+        let rest = &words[at + 1..];
+        match name {
+            "git" => command.is_none_or(|command| changes_files(command, rest)),
+            "gh" | "glab" => {
+                let second = rest.iter().find_map(|arg| arg.text.as_deref().filter(|text| !text.starts_with('-')));
+                matches!(
+                    (command, second),
+                    (Some("pr" | "mr"), Some("checkout" | "merge"))
+                        | (Some("repo"), Some("clone" | "fork" | "create"))
+                        | (Some("co" | "codespace"), _)
+                )
+            }
+            _ => !matches!(
+                command,
+                Some(
+                    "status"
+                        | "st"
+                        | "log"
+                        | "diff"
+                        | "di"
+                        | "show"
+                        | "cat"
+                        | "annotate"
+                        | "blame"
+                        | "add"
+                        | "commit"
+                        | "ci"
+                        | "push"
+                        | "info"
+                        | "list"
+                        | "ls"
+                        | "describe"
+                        | "desc"
+                        | "bookmark"
+                        | "branches"
+                        | "heads"
+                        | "id"
+                        | "identify"
+                        | "files"
+                        | "manifest"
+                        | "paths"
+                        | "root"
+                        | "summary"
+                        | "tags"
+                        | "tip"
+                        | "version"
+                        | "help"
+                        | "config"
+                        | "praise"
+                )
+            ),
+        }
+    };
+    if !firsts.iter().any(|at| *at < words.len() && brings(at)) {
+        return None;
+    }
+    let folders = match name {
+        "git" => version_control::moved(&words[..firsts.first().copied().unwrap_or_default()], scope).folders,
+        _ => scope.folders.clone(),
+    };
+    // Copies may lie in a place of their own.
+    let own = firsts.first().and_then(|at| words.get(at + 1..)).unwrap_or_default();
+    let copies = own.iter().filter(|arg| !arg.raw.starts_with('-') && arg.text.as_deref() != Some("add"));
+    let named = copies.flat_map(|arg| {
+        let text = arg.text.clone().unwrap_or_default();
+        let name = text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+        let name = Arg::literal(name.trim_end_matches(".git"), arg.span.clone());
+        [arg.clone(), name].iter().flat_map(|arg| uses(arg, "git", FileAccess::Write, scope)).collect::<Vec<_>>()
+    });
+    let makes_copy = firsts.iter().filter_map(|at| words.get(*at)?.text.as_deref());
+    let makes_copy = makes_copy.into_iter().any(|command| matches!(command, "clone" | "worktree" | "init" | "repo"));
+    let places: Vec<AbsPath> = match makes_copy {
+        true => named.filter_map(|used| folder(used.place)).collect(),
+        false => folders.unwrap_or_default(),
+    };
+    Some((places, if makes_copy { LinkSource::Unseen } else { LinkSource::WorkTree }))
+}
+
+/// Whether a command of git may put other files into the work tree.
+fn changes_files(command: &str, rest: &[Arg]) -> bool {
+    let operands = || rest.iter().filter(|arg| !arg.raw.starts_with('-'));
+    let first = operands().next().and_then(|arg| arg.text.as_deref());
+    let creates = |letters: &[char]| rest.iter().any(|arg| letters.iter().any(|letter| has_letter(arg, *letter)));
+    match command {
+        // A new branch of what is there.
+        "checkout" | "switch" => !(creates(&['b', 'c']) && operands().count() <= 1),
+        "stash" => !matches!(first, Some("list" | "show" | "drop" | "clear" | "create" | "store" | "export")),
+        "worktree" => !matches!(first, Some("list" | "lock" | "unlock" | "prune" | "remove" | "repair")),
+        "submodule" => !matches!(first, Some("status" | "summary" | "init" | "sync")),
+        "bisect" => !matches!(first, Some("log" | "visualize" | "view" | "terms" | "help")),
+        "reset" => {
+            rest.iter().any(|arg| arg.raw.starts_with("--") && arg.raw != "--" && !abbreviates(arg, "--soft", 4))
+        }
+        "apply" => !rest.iter().any(|arg| {
+            ["--check", "--stat", "--numstat", "--summary"].iter().any(|option| arg.text.as_deref() == Some(option))
+        }),
+        "clone" | "pull" | "merge" | "rebase" | "cherry-pick" | "revert" | "restore" | "am" | "read-tree"
+        | "checkout-index" | "sparse-checkout" | "subtree" | "svn" | "p4" | "lfs" | "annex" | "filter-branch"
+        | "filter-repo" | "mergetool" | "merge-index" | "merge-file" | "quiltimport" | "archimport" | "cvsimport"
+        | "init" | "update-index" => true,
+        _ => false,
+    }
+}
+
+fn installs(words: &[Arg]) -> bool {
+    const COMMANDS: [&str; 22] = [
+        "install",
+        "i",
+        "in",
+        "ins",
+        "inst",
+        "insta",
+        "instal",
+        "isnt",
+        "isnta",
+        "isntal",
+        "isntall",
+        "add",
+        "ci",
+        "clean-install",
+        "ic",
+        "install-clean",
+        "update",
+        "up",
+        "upgrade",
+        "udpate",
+        "link",
+        "dedupe",
+    ];
+    let texts = || words.iter().filter_map(|arg| arg.text.as_deref());
+    // `yarn` alone.
+    texts().all(|text| text.starts_with('-'))
+        || texts().any(|text| COMMANDS.contains(&text))
+        || words.iter().any(|arg| arg.text.is_none())
+}
+
 fn folder(place: Place) -> Option<AbsPath> {
     match place {
-        Place::File(path) | Place::Maybe(path) => Some(path),
+        Place::File(path) | Place::Maybe(path) | Place::Tracked(path) => Some(path),
         Place::Glob { base, .. } => Some(base),
         // Asked as such.
         Place::Unknown(_) => None,

@@ -1,6 +1,7 @@
 //! Which programs reach the network, by their names and the words that decide. What `git` and other version control do is said with them.
 
 use super::command::Call;
+use super::without_options::first_words;
 
 /// Whether `name` may reach the network.
 pub(super) fn is_reached(name: &str, call: &Call) -> bool {
@@ -99,10 +100,9 @@ pub(super) fn is_reached(name: &str, call: &Call) -> bool {
         return true;
     }
     let Some((_, subcommands)) = BY_WORD.iter().find(|(program, _)| *program == name) else { return false };
-    // Its first word that is no option; where it is not known, it might be any.
-    let deciding = call.words().iter().find(|arg| !arg.raw.starts_with(['-', '+']));
-    match deciding {
+    // Its first word that is neither an option nor its value; where it is not known, it might be any.
+    first_words(name, call.words()).into_iter().any(|at| match call.words().get(at) {
         Some(arg) => arg.text.as_deref().is_none_or(|text| subcommands.contains(&text)),
         None => subcommands.contains(&""),
-    }
+    })
 }

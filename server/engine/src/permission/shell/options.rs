@@ -141,16 +141,33 @@ pub(super) struct Parsed {
     pub(super) operands: Vec<Arg>,
     /// Index of the first operand.
     pub(super) first: Option<usize>,
-    /// Whether all options are known and no operand might be one.
-    pub(super) understood: bool,
-    /// The same, where no pattern of file names means a file that has the name of an option, which is asked otherwise.
-    pub(super) is_told: bool,
+    reading: Reading,
+}
+
+/// How much of a command's words is known to be what it was taken for. In order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Reading {
+    /// An option is not known, or an operand may be one.
+    Part,
+    /// All, unless a pattern of file names means a file that has the name of an option, which is asked otherwise.
+    UnlessNamed,
+    #[default]
+    Whole,
 }
 
 impl Parsed {
-    fn puzzle(&mut self) {
-        self.understood = false;
-        self.is_told = false;
+    /// Whether all options are known and no operand might be one.
+    pub(super) fn is_understood(&self) -> bool {
+        self.reading == Reading::Whole
+    }
+
+    /// The same, as long as no file has the name of an option.
+    pub(super) fn is_told(&self) -> bool {
+        self.reading >= Reading::UnlessNamed
+    }
+
+    fn lower(&mut self, reading: Reading) {
+        self.reading = self.reading.min(reading);
     }
 
     pub(super) fn has(&self, names: &[&str]) -> bool {
@@ -178,7 +195,7 @@ pub(super) enum Order {
 impl Spec {
     /// `args` without the program itself.
     pub(super) fn parse(&self, args: &[Arg], order: Order) -> Parsed {
-        let mut parsed = Parsed { understood: true, is_told: true, ..Parsed::default() };
+        let mut parsed = Parsed::default();
         let mut at = 0;
         let mut only_operands = false;
         while let Some(arg) = args.get(at) {
@@ -191,8 +208,7 @@ impl Spec {
             let is_option = !only_operands && text.is_some_and(|text| text.len() > 1 && text.starts_with('-'));
             if !is_option {
                 if !only_operands && arg.may_be_option() {
-                    parsed.understood = false;
-                    parsed.is_told &= arg.is_open_pattern();
+                    parsed.lower(if arg.is_open_pattern() { Reading::UnlessNamed } else { Reading::Part });
                 }
                 parsed.first.get_or_insert(at - 1);
                 parsed.operands.push(arg.clone());
@@ -221,7 +237,7 @@ impl Spec {
         let known = self.long.iter().find(|long| long.trim_end_matches(['=', '?']) == name);
         let takes = known.is_some_and(|long| long.ends_with('='));
         if known.is_none() || takes && attached.is_none() && next.is_none() {
-            parsed.puzzle();
+            parsed.lower(Reading::Part);
         }
         let follows = takes && attached.is_none();
         let value = if follows { next.cloned() } else { attached };
@@ -240,7 +256,7 @@ impl Spec {
             let behind = known.map_or("", |known| &self.short[known + letter.len_utf8()..]);
             let rest = at + letter.len_utf8();
             if known.is_none() {
-                parsed.puzzle();
+                parsed.lower(Reading::Part);
             }
             if !behind.starts_with(':') {
                 parsed.given.push(Given { name: letter.to_string(), value: None });
@@ -249,7 +265,7 @@ impl Spec {
             let attached = (rest < letters.len()).then(|| arg.tail(rest + 1));
             let follows = attached.is_none() && !behind.starts_with("::");
             if follows && next.is_none() {
-                parsed.puzzle();
+                parsed.lower(Reading::Part);
             }
             let value = if follows { next.cloned() } else { attached };
             parsed.given.push(Given { name: letter.to_string(), value });

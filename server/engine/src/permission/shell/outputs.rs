@@ -5,17 +5,17 @@ use super::code::{NONE, Options};
 use super::command::Call;
 use super::expansion::{Expanded, Scope};
 use super::file_programs::{Operands, Program};
-use super::options::Arg;
+use super::options::{Arg, Parsed};
 use super::programs::{at_home, uses};
+use super::syntax::Span;
 use super::version_control::{abbreviates, has_letter};
-use super::{FileAccess, FileUse, Place};
+use super::{FileAccess, FileUse, Place, letters};
 
 /// Options whose value is a file or folder that is written.
 const WRITTEN: &[Options] = &[
     Options {
         programs: &["curl"],
         short: "oDc",
-        valued: "AbCdEeFHhKmPQrtTuUwxXyYz",
         long: &[
             "--output",
             "--output-dir",
@@ -33,7 +33,6 @@ const WRITTEN: &[Options] = &[
     Options {
         programs: &["wget"],
         short: "OoaP",
-        valued: "BQTUtwlADIRXieY",
         long: &[
             "--output-document",
             "--output-file",
@@ -45,54 +44,35 @@ const WRITTEN: &[Options] = &[
             "--hsts-file",
         ],
     },
-    Options { programs: &["less"], short: "oO", valued: "bDhjkpPtTxyz#", long: &["--log-file", "--LOG-FILE"] },
-    Options { programs: &["ssh"], short: "E", valued: "BbcDeFIiJLlmOopQRSWw", long: &[] },
+    Options { programs: &["less"], short: "oO", long: &["--log-file", "--LOG-FILE"] },
+    Options { programs: &["ssh"], short: "E", long: &[] },
     // Their options of one dash are words.
     Options {
         programs: &["gcc", "cc", "g++", "c++", "clang", "clang++", "ld", "as", "rustc", "tsc", "pandoc", "dot"],
         short: "o",
-        valued: LETTERS,
         long: &["--output", "--out-dir", "--outFile", "--outDir"],
     },
-    Options { programs: &["unzip"], short: "d", valued: "xP", long: &[] },
-    Options {
-        programs: &["tar", "bsdtar", "gtar"],
-        short: "C",
-        valued: "bfTXKNgHLVIF",
-        long: &["--directory", "--cd"],
-    },
-    Options {
-        programs: &["patch"],
-        short: "odr",
-        valued: "BDFgipVYz",
-        long: &["--output", "--directory", "--reject-file"],
-    },
+    Options { programs: &["unzip"], short: "d", long: &[] },
+    Options { programs: &["tar", "bsdtar", "gtar"], short: "C", long: &["--directory", "--cd"] },
+    Options { programs: &["patch"], short: "odr", long: &["--output", "--directory", "--reject-file"] },
     Options { programs: &["openssl"], long: &["-out", "-keyout"], ..NONE },
-    Options { programs: &["gpg", "gpg2"], short: "o", valued: "uNrRizp", long: &["--output"] },
+    Options { programs: &["gpg", "gpg2"], short: "o", long: &["--output"] },
     Options {
         programs: &["go"],
         long: &["-o", "-coverprofile", "-cpuprofile", "-memprofile", "-outputdir", "-trace"],
         ..NONE
     },
-    Options { programs: &["shuf"], short: "o", valued: "nie", long: &["--output"] },
-    Options { programs: &["sdiff"], short: "o", valued: "IwW", long: &["--output"] },
-    Options { programs: &["csplit"], short: "f", valued: "bn", long: &["--prefix"] },
-    Options {
-        programs: &["flex", "bison", "yacc", "strip", "objcopy"],
-        short: "o",
-        valued: "bpSFIOBNRKGLW",
-        long: &["--output"],
-    },
+    Options { programs: &["shuf"], short: "o", long: &["--output"] },
+    Options { programs: &["sdiff"], short: "o", long: &["--output"] },
+    Options { programs: &["csplit"], short: "f", long: &["--prefix"] },
+    Options { programs: &["flex", "bison", "yacc", "strip", "objcopy"], short: "o", long: &["--output"] },
     Options { programs: &["xmllint"], long: &["--output"], ..NONE },
     Options {
         programs: &["rsync"],
         short: "T",
-        valued: "BefM",
         long: &["--log-file", "--write-batch", "--only-write-batch", "--backup-dir", "--partial-dir", "--temp-dir"],
     },
 ];
-
-const LETTERS: &str = "abcdefghijklmnpqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /// What programs write that their words name.
 pub(super) fn outputs(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
@@ -101,7 +81,7 @@ pub(super) fn outputs(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
     for options in WRITTEN.iter().filter(|options| options.programs.contains(&by)) {
         for (at, arg) in words.iter().enumerate() {
             let is_other = matches!(arg.text.as_deref(), Some("--cookie"));
-            let value = if is_other { None } else { options.value(arg, words.get(at + 1)) };
+            let value = if is_other { None } else { options.value(by, arg, words.get(at + 1)) };
             value.flatten().iter().for_each(&mut written);
         }
     }
@@ -128,7 +108,7 @@ pub(super) fn outputs(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
 
 /// The archive that `tar` makes or adds to.
 fn archive(words: &[Arg]) -> Vec<Arg> {
-    const FILE: Options = Options { programs: &["tar"], short: "f", valued: "bCTXKNgHLVIF", long: &["--file"] };
+    const FILE: Options = Options { programs: &["tar"], short: "f", long: &["--file"] };
     let long = ["--create", "--append", "--update", "--delete", "--concatenate", "--catenate"];
     let old = words.first().and_then(|arg| arg.text.as_deref()).filter(|text| !text.starts_with('-'));
     let makes = |letters: &str| letters.contains(['c', 'r', 'u', 'A']);
@@ -138,10 +118,11 @@ fn archive(words: &[Arg]) -> Vec<Arg> {
     if !is_made {
         return Vec::new();
     }
-    let by_option = words.iter().enumerate().filter_map(|(at, arg)| FILE.value(arg, words.get(at + 1)).flatten());
+    let by_option =
+        words.iter().enumerate().filter_map(|(at, arg)| FILE.value("tar", arg, words.get(at + 1)).flatten());
     // In its oldest form the values follow in the order of their letters.
     let before = old.and_then(|letters| letters.split_once('f')).map(|(before, _)| before);
-    let skipped = before.map(|before| before.matches(|c| FILE.valued.contains(c)).count());
+    let skipped = before.map(|before| before.matches(|letter| letters::takes_value("tar", letter)).count());
     by_option.chain(skipped.and_then(|skipped| words.get(1 + skipped)).cloned()).collect()
 }
 
@@ -214,8 +195,53 @@ pub(super) fn runs_its_words(name: &str, call: &Call) -> bool {
 }
 
 /// Any beginning of a long option is one too.
-pub(super) fn is_strange(program: &Program, given: &str) -> bool {
-    program.strange.iter().any(|strange| *strange == given || given.len() > 2 && strange.starts_with(given))
+pub(super) fn is_one_of(options: &[&str], given: &str) -> bool {
+    options.iter().any(|option| *option == given || given.len() > 2 && option.starts_with(given))
+}
+
+/// A list of files that are read names them.
+pub(super) fn listed(by: &str, span: &Span) -> FileUse {
+    let place = Place::Unknown("the files that a list names".to_owned());
+    FileUse { span: span.clone(), by: by.to_owned(), access: FileAccess::Read, place }
+}
+
+/// Programs that pack or copy the files that a list names.
+pub(super) fn by_list(by: &str, call: &Call) -> Option<FileUse> {
+    const LISTS: &[Options] = &[
+        Options { programs: &["tar", "bsdtar", "gtar"], short: "T", long: &["--files-from"] },
+        Options { programs: &["rsync"], long: &["--files-from"], ..NONE },
+        Options { programs: &["zip"], short: "@", long: &["-@", "--names-stdin"] },
+        Options { programs: &["cpio", "bsdcpio"], short: "op", long: &["--create", "--pass-through"] },
+        Options { programs: &["7z", "7za"], short: "i", ..NONE },
+    ];
+    let words = call.words();
+    let is_given = |options: &Options| {
+        words.iter().enumerate().any(|(at, arg)| options.value(by, arg, words.get(at + 1)).is_some())
+    };
+    let has_list = LISTS.iter().any(|options| options.programs.contains(&by) && is_given(options));
+    let old = words.first().and_then(|arg| arg.text.as_deref()).filter(|text| !text.starts_with('-'));
+    let is_old = matches!(by, "tar" | "bsdtar" | "gtar") && old.is_some_and(|letters| letters.contains('T'));
+    (has_list || is_old).then(|| listed(by, &call.span))
+}
+
+/// What `file -C` makes of its tables, in the folder that it stands in.
+pub(super) fn compiled(parsed: &Parsed, call: &Call, scope: &Scope) -> Vec<FileUse> {
+    if !parsed.given.iter().any(|given| given.name == "C" || is_one_of(&["compile"], &given.name)) && parsed.is_told() {
+        return Vec::new();
+    }
+    let tables = parsed.value(&["m", "magic-file"]).or(parsed.operands.first());
+    let Some(text) = tables.map_or(Some("magic"), |tables| tables.text.as_deref()) else {
+        return vec![FileUse { access: FileAccess::Write, ..listed("file", &call.span) }];
+    };
+    let compiled = text.split(':').flat_map(|table| {
+        let name = table.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        // Beside the table too, as some versions have it.
+        [format!("{name}.mgc"), format!("{table}.mgc")]
+    });
+    let tables = text.split(':').map(str::to_owned);
+    let of = |name: &str, access| uses(&Arg::literal(name, call.span.clone()), "file", access, scope);
+    let written = compiled.flat_map(|name| of(&name, FileAccess::Write));
+    written.chain(tables.flat_map(|name| of(&name, FileAccess::Read))).collect()
 }
 
 /// The word, or what stands behind its `=`, as a file.

@@ -6,8 +6,10 @@ use super::expansion::Scope;
 use super::file_programs::{self, Operands};
 use super::options::{Arg, Order, Parsed};
 use super::syntax::Span;
+use super::uses::{COUNTING, TRACKED, VISIBLE};
 use super::{
     Effect, FileAccess, FileUse, Place, interpreters, links, network, outputs, scripts, transfer, version_control,
+    wrappers,
 };
 
 #[derive(Default)]
@@ -19,6 +21,8 @@ pub(super) struct Judged {
     pub(super) inner: Option<Call>,
     /// Texts that a shell is given to run.
     pub(super) runs: Vec<Run>,
+    /// Commands within its words that run in another place.
+    pub(super) elsewhere: Vec<Call>,
 }
 
 /// `name`: the program's name without its folder.
@@ -32,6 +36,7 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
                 let read = likely_files(name, call.words(), scope);
                 let mut files: Vec<FileUse> =
                     read.into_iter().chain(outputs::outputs(name, call.words(), scope)).collect();
+                files.extend(outputs::by_list(name, call));
                 if name == "curl" {
                     files.extend(transfer::curl(call.words(), scope));
                 }
@@ -51,8 +56,9 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
     }
     judged.inner = judged.inner.or_else(|| inner(name, call));
     let code = code::code(name, call);
-    judged.unknown.extend(code.unclear.into_iter().map(|span| (span, "a word that may be any code")));
+    judged.unknown.extend(code.unclear);
     judged.runs.extend(code.runs);
+    judged.elsewhere = code.elsewhere;
     if judged.inner.is_none() && outputs::runs_its_words(name, call) {
         judged.unknown.push((call.span.clone(), "it runs a command that stands in its words"));
     }
@@ -60,11 +66,20 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
         && !judged.effect.network
         && judged.unknown.is_empty()
         && judged.runs.is_empty()
+        && judged.elsewhere.is_empty()
         && !call.is_open
         && judged.files.iter().all(|used| !matches!(used.place, Place::Unknown(_)));
     if call.is_open && file_programs::program(name).is_some_and(|program| program.operands != Operands::None) {
-        let place = Place::Unknown(format!("the words that are added to `{name}`"));
-        judged.files.push(FileUse { span: call.span.clone(), by: name.to_owned(), access: access_of(name), place });
+        let used = |place| FileUse { span: call.span.clone(), by: name.to_owned(), access: access_of(name), place };
+        let unknown = || used(Place::Unknown(format!("the words that are added to `{name}`")));
+        match &scope.folders {
+            Some(folders) if call.is_tracked && access_of(name) == FileAccess::Read => {
+                let by = if COUNTING.contains(&name) { name } else { TRACKED };
+                let tracked = folders.iter().cloned().map(Place::Tracked).map(used);
+                judged.files.extend(tracked.map(|used| FileUse { by: by.to_owned(), ..used }));
+            }
+            _ => judged.files.push(unknown()),
+        }
     }
     judged
 }
@@ -167,7 +182,7 @@ fn likely_file(by: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
             let named = uses(&tail, by, FileAccess::Read, scope);
             found.extend(named.into_iter().filter_map(|used| match used.place {
                 Place::File(path) => Some(FileUse { place: Place::Maybe(path), ..used }),
-                Place::Maybe(_) | Place::Glob { .. } | Place::Unknown(_) => None,
+                Place::Maybe(_) | Place::Glob { .. } | Place::Tracked(_) | Place::Unknown(_) => None,
             }));
             continue;
         }
@@ -196,8 +211,8 @@ pub(super) fn at_home(value: Arg, scope: &Scope) -> Arg {
 fn file_work(name: &str, program: &file_programs::Program, call: &Call, scope: &Scope) -> Judged {
     let parsed = program.options.parse(call.words(), Order::Mixed);
     let mut judged = Judged::default();
-    judged.effect.is_file_work = parsed.understood;
-    if !parsed.is_told {
+    judged.effect.is_file_work = parsed.is_understood();
+    if !parsed.is_told() {
         // Any word may be the value of an option, such as the beginning of a known one: each counts as what the program does at most.
         for arg in call.words() {
             judged.files.extend(outputs::at_most(name, program, arg, scope));
@@ -216,17 +231,41 @@ fn file_work(name: &str, program: &file_programs::Program, call: &Call, scope: &
             used(value, FileAccess::Read);
         }
     }
-    if parsed.given.iter().any(|given| outputs::is_strange(program, &given.name)) {
+    for given in parsed.given.iter().filter(|given| outputs::is_one_of(program.lists, &given.name)) {
+        let span = given.value.as_ref().map_or(&call.span, |value| &value.span);
+        judged.files.push(outputs::listed(name, span));
+    }
+    if name == "file" {
+        judged.files.extend(outputs::compiled(&parsed, call, scope));
+    }
+    if parsed.given.iter().any(|given| outputs::is_one_of(program.strange, &given.name)) {
         judged.effect.runs_unseen = Some("one of its options runs a program".to_owned());
     }
-    if program.is_careful() && (!parsed.is_told || call.is_open) {
+    if program.is_careful() && (!parsed.is_told() || call.is_open) {
         judged.effect.runs_unseen = Some("a word that may be an option".to_owned());
     }
     operands(name, program.operands, &parsed, call, scope, &mut judged);
     judged
 }
 
+/// Options by which ripgrep looks at hidden or ignored files too, or at those that another pattern names.
+const HIDDEN: [&str; 12] = [
+    ".",
+    "hidden",
+    "u",
+    "unrestricted",
+    "g",
+    "glob",
+    "iglob",
+    "ignore-file",
+    "no-ignore",
+    "no-ignore-vcs",
+    "no-ignore-parent",
+    "pre",
+];
+
 fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Scope, judged: &mut Judged) {
+    let is_told = parsed.is_told() && !call.is_open;
     let mut all = |args: &[Arg], access: FileAccess| {
         for arg in args {
             judged.files.extend(uses(arg, name, access, scope));
@@ -286,9 +325,13 @@ fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Sc
         Operands::Pattern { given_by, recursive } => {
             let skipped = usize::from(!parsed.has(given_by));
             let files = parsed.operands.get(skipped..).unwrap_or_default();
-            all(files, FileAccess::Read);
+            let first = judged.files.len();
+            judged.files.extend(files.iter().flat_map(|arg| uses(arg, name, FileAccess::Read, scope)));
             if files.is_empty() && (recursive.is_empty() || parsed.has(recursive)) {
                 judged.files.extend(here(&call.span, name, FileAccess::Read, scope));
+            }
+            if name == "rg" && is_told && !parsed.has(&HIDDEN) {
+                judged.files[first..].iter_mut().for_each(|used| used.by = VISIBLE.to_owned());
             }
         }
         Operands::Sed => scripts::sed(parsed, call, scope, judged),
@@ -382,6 +425,12 @@ fn inner(name: &str, call: &Call) -> Option<Call> {
         ("yarn", "exec"),
     ];
     let words = call.words();
+    // As git calls its own.
+    if let Some(command) = name.strip_prefix("git-") {
+        let span = call.args.first()?.span.clone();
+        let named = ["git", command].map(|word| Arg::literal(word, span.clone()));
+        return Some(call.inner([&named[..], words].concat(), 1));
+    }
     let second = words.first()?.text.as_deref()?;
     if RUNNERS.contains(&(name, second)) {
         let at = words.iter().skip(1).position(|arg| arg.text.as_deref() == Some("--")).map_or(1, |at| at + 2);
@@ -392,6 +441,18 @@ fn inner(name: &str, call: &Call) -> Option<Call> {
         return Some(call.inner(words[1..].to_vec(), 2));
     }
     None
+}
+
+/// Whether what it does is told by its name.
+pub(super) fn is_known(name: &str) -> bool {
+    wrappers::wrapper(name).is_some()
+        || interpreters::is_shell(name)
+        || interpreters::is_interpreter(name)
+        || file_programs::program(name).is_some()
+        || matches!(
+            name,
+            "find" | "git" | "curl" | "ssh" | "hg" | "svn" | "jj" | "tar" | "rsync" | "scp" | "make" | "npm"
+        )
 }
 
 /// Where the word stands that decides what the command does, among all its words.

@@ -210,11 +210,13 @@ pub(super) fn reads_only(call: &Call) -> bool {
     let parsed = Spec { short: proven.short, long: proven.long }.parse(call.words(), Order::Mixed);
     match proven.words {
         Words::Anything => true,
-        Words::Operands => parsed.is_told,
-        Words::AtMost(count) => parsed.understood && parsed.operands.len() <= count && parsed.operands_are_single(),
+        Words::Operands => parsed.is_told(),
+        Words::AtMost(count) => {
+            parsed.is_understood() && parsed.operands.len() <= count && parsed.operands_are_single()
+        }
         Words::Format => {
             let formats = |text: &Option<String>| text.as_ref().is_some_and(|text| text.starts_with('+'));
-            parsed.understood && parsed.operands.iter().all(|operand| formats(&operand.text))
+            parsed.is_understood() && parsed.operands.iter().all(|operand| formats(&operand.text))
         }
         Words::Tests => only_looks(call),
     }

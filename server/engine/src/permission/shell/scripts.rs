@@ -64,11 +64,11 @@ pub(super) fn sed(parsed: &Parsed, call: &Call, scope: &Scope, judged: &mut Judg
     let scripts: Vec<&Arg> = given.into_iter().chain(script).collect();
     let texts: Option<Vec<&str>> = scripts.iter().map(|script| script.text.as_deref()).collect();
     let work = match texts {
-        Some(texts) if parsed.is_told && !from_file && !call.is_open => sed::work(&texts.join("\n")),
+        Some(texts) if parsed.is_told() && !from_file && !call.is_open => sed::work(&texts.join("\n")),
         Some(_) | None => Work::unclear(),
     };
     // With this option it neither reads nor writes nor runs anything else.
-    if !(parsed.has(&["sandbox"]) && parsed.is_told && !call.is_open) {
+    if !(parsed.has(&["sandbox"]) && parsed.is_told() && !call.is_open) {
         done("sed", work, scripts.first().copied(), call, scope, judged);
     }
     let access = if in_place { FileAccess::Write } else { FileAccess::Read };
@@ -85,7 +85,7 @@ pub(super) fn awk(name: &str, parsed: &Parsed, call: &Call, scope: &Scope, judge
     let from_file = parsed.has(&["f", "file"]);
     let (script, files) = parsed.operands.split_at(usize::from(!from_file).min(parsed.operands.len()));
     let work = match script.first().and_then(|script| script.text.as_deref()) {
-        Some(text) if parsed.is_told && !call.is_open => awk::work(text),
+        Some(text) if parsed.is_told() && !call.is_open => awk::work(text),
         Some(_) | None => Work::unclear(),
     };
     done(name, work, script.first(), call, scope, judged);

@@ -89,6 +89,8 @@ pub(super) enum Value {
 pub(super) struct Redirect {
     pub(super) span: Span,
     pub(super) kind: RedirectKind,
+    /// It is what standard input is then.
+    pub(super) feeds: bool,
 }
 
 #[derive(Debug, Clone)]

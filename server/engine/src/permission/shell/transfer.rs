@@ -2,12 +2,10 @@
 //! beginning is given. What other programs read is told by their words as they are.
 
 use super::expansion::Scope;
+use super::letters::takes_value;
 use super::options::Arg;
 use super::programs::{at_home, uses};
 use super::{FileAccess, FileUse, Place};
-
-/// Letters of short options that take a value.
-const VALUED: &str = "AbCcDdeEFHhKmoPQrtTuUwxXyYz";
 
 /// How a value names files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +72,7 @@ pub(super) fn curl(words: &[Arg], scope: &Scope) -> Vec<FileUse> {
                 words.get(at).iter().flat_map(|value| meant.clone().flat_map(|(_, names)| names.of(value, scope))),
             );
         } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-            let Some((place, letter)) = letters.char_indices().find(|(_, letter)| VALUED.contains(*letter)) else {
+            let Some((place, letter)) = letters.char_indices().find(|(_, letter)| takes_value("curl", *letter)) else {
                 continue;
             };
             let attached = place + letter.len_utf8() < letters.len();

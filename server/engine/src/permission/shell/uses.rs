@@ -5,6 +5,14 @@ use super::{FileAccess, FileUse, SimpleCommand};
 /// What stands in `FileUse::by` for a redirect.
 pub(super) const REDIRECT: &str = "redirect";
 
+/// What stands in it for a search that leaves hidden and ignored files out.
+pub(super) const VISIBLE: &str = "rg, visible files";
+/// What stands in it for a program that reads what it is given by `git ls-files`.
+pub(super) const TRACKED: &str = "git ls-files";
+
+/// They tell how many, how large and of which kind files are, and nothing that they hold.
+pub(super) const COUNTING: [&str; 7] = ["wc", "ls", "dir", "vdir", "stat", "du", "file"];
+
 /// They make a folder the working folder, and open nothing in it.
 const ENTERING: [&str; 2] = ["cd", "pushd"];
 /// They read no file of a folder that they are given: they list its entries, or refuse it.
@@ -13,7 +21,7 @@ const FLAT: [&str; 21] = [
     "sed", "awk", "less", "more", "file",
 ];
 /// They put something into a folder, or make it, and change nothing else of what it holds.
-const FILLING: [&str; 6] = ["cp", "ln", "install", "mkdir", "rmdir", "touch"];
+const FILLING: [&str; 7] = ["cp", "ln", "install", "mkdir", "rmdir", "touch", "git format-patch"];
 /// They put into a folder what it held not, though they may change all of it too.
 const MOVING: [&str; 2] = ["mv", "git mv"];
 /// They take away what they are given.
@@ -38,6 +46,8 @@ pub enum FolderUse {
     FilledAndWhole,
     /// All that it holds is read or changed.
     Whole,
+    /// All that it holds is read, but for hidden and ignored files.
+    Visible,
 }
 
 /// What is gone once a file was removed.
@@ -58,6 +68,7 @@ impl FileUse {
         let by = self.by.as_str();
         match self.access {
             _ if ENTERING.contains(&by) => FolderUse::Entered,
+            FileAccess::Read if by == VISIBLE => FolderUse::Visible,
             FileAccess::Read if FLAT.contains(&by) => FolderUse::Listed,
             FileAccess::Write if FILLING.contains(&by) => FolderUse::Filled,
             FileAccess::Write if MOVING.contains(&by) => FolderUse::FilledAndWhole,

@@ -27,7 +27,23 @@ pub(super) fn is_calm(name: &str, value: Option<&str>) -> bool {
     }
 }
 
-const NAMES: [&str; 79] = [
+const NAMES: [&str; 92] = [
+    "PSQLRC",
+    "HGRCPATH",
+    "SVN_SSH",
+    "CVS_RSH",
+    "RSYNC_RSH",
+    "RSYNC_CONNECT_PROG",
+    "TCLLIBPATH",
+    "GTK_MODULES",
+    "GIO_EXTRA_MODULES",
+    "NETRC",
+    "ACKRC",
+    "SCREENRC",
+    "MAILRC",
+    "OCAMLRUNPARAM",
+    "ELECTRON_RUN_AS_NODE",
+    "CLOUDSDK_PYTHON",
     "PATH",
     "IFS",
     "ENV",
@@ -79,9 +95,6 @@ const NAMES: [&str; 79] = [
     "GOPROXY",
     "MAKE",
     "MAKEFILES",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "LESS",
     "MANOPT",
     "TZDIR",
     "TAR_OPTIONS",
@@ -109,10 +122,11 @@ const NAMES: [&str; 79] = [
     "TF_CLI_CONFIG_FILE",
 ];
 
-const PREFIXES: [&str; 37] = [
-    "LD_", "DYLD_", "BASH", "GIT_", "PYTHON", "PERL", "RUBY", "NODE_", "npm_", "NPM_", "YARN_", "PNPM_", "CARGO_",
-    "RUST", "GEM_", "BUNDLE_", "PIP_", "UV_", "POETRY_", "CONDA_", "JAVA_", "JDK_", "MAVEN_", "GRADLE_", "XDG_",
-    "SSH_", "GPG_", "GNUPG", "LUA_", "PHP_", "MALLOC_", "GLIBC_", "R_", "COMP_", "PYTEST_", "DOTNET_", "CORECLR_",
+const PREFIXES: [&str; 43] = [
+    "LESS", "DENO_", "BUN_", "JULIA_", "HELM_", "ANSIBLE_", "LD_", "DYLD_", "BASH", "GIT_", "PYTHON", "PERL", "RUBY",
+    "NODE_", "npm_", "NPM_", "YARN_", "PNPM_", "CARGO_", "RUST", "GEM_", "BUNDLE_", "PIP_", "UV_", "POETRY_", "CONDA_",
+    "JAVA_", "JDK_", "MAVEN_", "GRADLE_", "XDG_", "SSH_", "GPG_", "GNUPG", "LUA_", "PHP_", "MALLOC_", "GLIBC_", "R_",
+    "COMP_", "PYTEST_", "DOTNET_", "CORECLR_",
 ];
 
 const SUFFIXES: [&str; 25] = [

@@ -2,14 +2,16 @@
 
 use super::command::Call;
 use super::expansion::Scope;
-use super::options::{Arg, Order, Parsed, Spec};
+use super::options::{Arg, Order, Spec};
 use super::programs::{Judged, here, likely_files, uses};
+use super::syntax::Span;
 use super::{Effect, FileAccess};
 use losses::{ANYTHING, COMMITS, HISTORY, REMOTE, STASHED, TRACKED, UNTRACKED, has, losses, starts};
 
 mod losses;
 mod reads;
 mod settings;
+mod writes;
 
 pub(super) use losses::{abbreviates, discards_repository, has_letter};
 
@@ -97,7 +99,7 @@ pub(super) fn git(call: &Call, scope: &Scope) -> Judged {
         runs_unseen: runs_unseen(name, rest).map(str::to_owned),
         ..Effect::default()
     };
-    files(name, rest, &scope, &mut judged);
+    files(name, rest, &words[at].span, &scope, &mut judged);
     judged
 }
 
@@ -137,7 +139,7 @@ fn runs_its_value(name: &str, arg: &Arg) -> bool {
     }
 }
 
-fn moved(words: &[Arg], scope: &Scope) -> Scope {
+pub(super) fn moved(words: &[Arg], scope: &Scope) -> Scope {
     let mut scope = scope.clone();
     for pair in words.windows(2) {
         if pair[0].text.as_deref() == Some("-C") {
@@ -260,35 +262,10 @@ fn runs_unseen(name: &str, words: &[Arg]) -> Option<&'static str> {
     }
 }
 
-fn files(name: &str, words: &[Arg], scope: &Scope, judged: &mut Judged) {
-    const OUTPUTS: Spec = Spec { short: "", long: &["output=", "output-directory=", "to-stdout"] };
-    let parsed: Parsed = OUTPUTS.parse(words, Order::Mixed);
-    if let Some(file) = parsed.value(&["output", "output-directory"]) {
-        judged.files.extend(uses(file, "git", FileAccess::Write, scope));
-    }
-    if matches!(name, "format-patch" | "archive") {
-        for pair in words.windows(2) {
-            if pair[0].text.as_deref() == Some("-o") {
-                judged.files.extend(uses(&pair[1], "git", FileAccess::Write, scope));
-            }
-        }
-        for arg in words.iter().filter(|arg| starts(arg, "-o") && arg.raw.len() > 2) {
-            judged.files.extend(uses(&arg.text_tail(2), "git", FileAccess::Write, scope));
-        }
-    }
-    // A beginning of such an option is one too.
-    for (at, arg) in words.iter().enumerate() {
-        let is_output = abbreviates(arg, "--output", 4) || abbreviates(arg, "--output-directory", 4);
-        let is_known = arg
-            .text
-            .as_deref()
-            .is_some_and(|text| matches!(text.split('=').next(), Some("--output" | "--output-directory")));
-        if is_output && !is_known {
-            let given = arg.text.as_deref().and_then(|text| text.find('=')).map(|sign| arg.text_tail(sign + 1));
-            let file = given.or_else(|| words.get(at + 1).cloned());
-            judged.files.extend(file.iter().flat_map(|file| uses(file, "git", FileAccess::Write, scope)));
-        }
-    }
+/// `span`: that of its name.
+fn files(name: &str, words: &[Arg], span: &Span, scope: &Scope, judged: &mut Judged) {
+    writes::by_options(name, words, scope, judged);
+    judged.files.extend(writes::by_words(name, words, span, scope));
     reads::by_options(name, words, scope, judged);
     let operands: Vec<&Arg> = words.iter().filter(|arg| !starts(arg, "-")).collect();
     match name {
@@ -300,14 +277,6 @@ fn files(name: &str, words: &[Arg], scope: &Scope, judged: &mut Judged) {
                 }
                 judged.files.extend(uses(arg, if name == "mv" { "git mv" } else { "git" }, FileAccess::Write, scope));
             }
-        }
-        "clone" | "init" | "worktree" | "submodule" => {
-            if let Some(arg) =
-                operands.last().filter(|arg| arg.text.as_deref().is_none_or(|text| text.starts_with(['/', '.', '~'])))
-            {
-                judged.files.extend(uses(arg, "git", FileAccess::Write, scope));
-            }
-            judged.files.extend(likely_files("git", words, scope));
         }
         "checkout" => {
             // One word is a branch or, where no branch has its name, a file.
@@ -363,6 +332,8 @@ fn files(name: &str, words: &[Arg], scope: &Scope, judged: &mut Judged) {
                     .flat_map(|arg| uses(arg, "git", FileAccess::Read, scope)),
             );
         }
+        // Names, and nothing that files hold.
+        "ls-files" => {}
         _ => judged.files.extend(likely_files("git", words, scope)),
     }
 }

@@ -5,11 +5,8 @@ use std::collections::BTreeSet;
 
 use super::expansion::{Expanded, Scope};
 use super::reader::{self, Problem};
-use super::syntax::{
-    Assignment, Change, For, Function, Heredoc, List, Piece, Redirect, RedirectKind, Span, Statement, Test, Value, Word,
-};
-use super::uses::REDIRECT;
-use super::{Analysis, FileAccess, Gap, Unknown, second_reading, touched, variables};
+use super::syntax::{Assignment, Change, For, Function, Heredoc, List, Piece, Span, Statement, Test, Value, Word};
+use super::{Analysis, Gap, Unknown, second_reading, touched, variables};
 
 /// Of statements and of texts in texts, together.
 const DEEPEST: usize = 48;
@@ -26,7 +23,13 @@ pub(super) struct Walk {
     depth: usize,
     text_left: usize,
     words_left: usize,
-    heredocs: Vec<Heredoc>,
+    pub(super) heredocs: Vec<Heredoc>,
+    /// Standard input of what is looked at may be a pipe or a file: it is nothing else where the text does not say so.
+    pub(super) fed: bool,
+    /// Since an `exec`, for all that comes.
+    pub(super) fed_for_good: bool,
+    /// The command before the one that is looked at prints the names of tracked files into its input, and nothing else.
+    pub(super) lists_tracked: bool,
     /// Names that are computed as numbers, and names whose values may hold anything. Both in one text ask, in whatever order.
     numbers: Vec<(String, Span)>,
     anything: BTreeSet<String>,
@@ -67,6 +70,9 @@ impl Walk {
             text_left: MOST_TEXT,
             words_left: MOST_WORDS,
             heredocs: Vec::new(),
+            fed: false,
+            fed_for_good: false,
+            lists_tracked: false,
             numbers: Vec::new(),
             anything: BTreeSet::new(),
             repeated: 0,
@@ -186,9 +192,14 @@ impl Walk {
         match statement {
             Statement::Simple(simple) => self.simple(simple, scope),
             Statement::Pipeline(parts) => {
-                for part in parts {
-                    self.statement(part, scope.clone());
+                let outer = self.lists_tracked;
+                for (at, part) in parts.iter().enumerate() {
+                    let before = at.checked_sub(1).and_then(|before| parts.get(before));
+                    let is_xargs = matches!(part, Statement::Simple(simple) if simple.words.first().is_some_and(|word| word.raw == "xargs"));
+                    self.lists_tracked = is_xargs && before.is_some_and(|before| lists_tracked(before, &scope));
+                    self.fed_by(at > 0, |walk| walk.statement(part, scope.clone()));
                 }
+                self.lists_tracked = outer;
                 Ends::same(scope)
             }
             Statement::And(left, right) => {
@@ -250,7 +261,7 @@ impl Walk {
                 }
                 // What a target sets while it is expanded is not followed.
                 let scope = if redirects.is_empty() { scope } else { touched::without_variables(scope) };
-                self.statement(inner, scope)
+                self.fed_by(redirects.iter().any(|redirect| redirect.feeds), |walk| walk.statement(inner, scope))
             }
         }
     }
@@ -311,7 +322,7 @@ impl Walk {
         let mut within = scope.clone();
         within.folders = None;
         within.variables.retain(|name, _| name == "HOME");
-        self.statement(&function.body, within);
+        self.fed_by(true, |walk| walk.statement(&function.body, within));
         Ends::same(scope)
     }
 
@@ -344,10 +355,12 @@ impl Walk {
         for piece in pieces {
             match piece {
                 Piece::Text { .. } | Piece::Opaque => {}
-                Piece::Substitution(list) | Piece::Process(list) => {
-                    self.deeper(|walk| {
-                        walk.list(list, scope.clone());
-                    });
+                Piece::Substitution(list) => {
+                    self.deeper(|walk| walk.list(list, scope.clone()));
+                }
+                // Of both directions.
+                Piece::Process(list) => {
+                    self.deeper(|walk| walk.fed_by(true, |walk| walk.list(list, scope.clone())));
                 }
                 Piece::Arithmetic(arithmetic) => self.arithmetic(arithmetic, scope),
                 Piece::Parameter(parameter) => {
@@ -438,43 +451,18 @@ impl Walk {
         self.assigned(&assignment.name, &assignment.span, value.as_deref());
         value
     }
+}
 
-    pub(super) fn redirect(&mut self, redirect: &Redirect, scope: &Scope) {
-        match &redirect.kind {
-            RedirectKind::Duplicate => {}
-            RedirectKind::HereString(word) => self.word(word, scope),
-            RedirectKind::Heredoc(index) => {
-                if let Some(body) = self.heredoc(*index) {
-                    self.word(&body, scope);
-                }
-            }
-            RedirectKind::Read(word) => self.redirect_file(word, FileAccess::Read, &redirect.span, scope),
-            RedirectKind::Write(word) => self.redirect_file(word, FileAccess::Write, &redirect.span, scope),
+/// `git ls-files` with nothing but names of files behind it.
+fn lists_tracked(statement: &Statement, scope: &Scope) -> bool {
+    let Statement::Simple(simple) = statement else { return false };
+    let words: Option<Vec<String>> = simple.words.iter().map(|word| scope.literal(word)).collect();
+    let is_plain = simple.assignments.is_empty() && simple.redirects.is_empty();
+    match words.as_deref() {
+        Some([git, command, rest @ ..]) if is_plain && git == "git" && command == "ls-files" => {
+            rest.iter().all(|word| matches!(word.as_str(), "-z" | "-c" | "--cached" | "--") || !word.starts_with('-'))
         }
-    }
-
-    pub(super) fn heredoc(&self, index: usize) -> Option<Word> {
-        self.heredocs.get(index).map(|heredoc| heredoc.body.clone())
-    }
-
-    fn redirect_file(&mut self, word: &Word, access: FileAccess, span: &Span, scope: &Scope) {
-        self.word(word, scope);
-        if matches!(word.pieces.as_slice(), [Piece::Process(_)]) {
-            return;
-        }
-        const NO_FILES: [&str; 4] = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
-        match scope.literal(word) {
-            Some(text) if NO_FILES.contains(&text.as_str()) => return,
-            Some(text) if text.starts_with("/dev/tcp") || text.starts_with("/dev/udp") => {
-                return self.unknown(span, "bash opens a network connection");
-            }
-            _ => {}
-        }
-        let mut uses = scope.uses(word, REDIRECT, access);
-        for used in &mut uses {
-            used.span = span.clone();
-        }
-        self.found.files.extend(uses);
+        _ => false,
     }
 }
 

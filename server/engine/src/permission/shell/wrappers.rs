@@ -256,7 +256,7 @@ impl Wrapper {
         if parsed.has(self.strange) {
             return Wrapped::Unknown("runs what its options tell");
         }
-        if !parsed.understood {
+        if !parsed.is_understood() {
             return Wrapped::Unknown("has an option that is not known");
         }
         let Some(first) = parsed.first else { return Wrapped::Nothing };

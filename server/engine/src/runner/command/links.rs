@@ -11,13 +11,30 @@ impl Gathered<'_> {
     pub(super) async fn find_links(&mut self, analysis: &Analysis) {
         for links in &analysis.links {
             let may_be = match &links.source {
-                LinkSource::Linked | LinkSource::Unseen => true,
+                LinkSource::Linked | LinkSource::Unseen | LinkSource::WorkTree => true,
                 LinkSource::Copied(places) => self.may_hold_links(places).await,
             };
             if may_be {
-                self.linked.push(links.clone());
+                let mut links = links.clone();
+                if links.source == LinkSource::WorkTree {
+                    links.at = links.at.iter().map(|at| self.work_tree(at)).collect();
+                }
+                self.linked.push(links);
             }
         }
+    }
+
+    /// Where the folder's work tree begins at the highest.
+    fn work_tree(&self, folder: &AbsPath) -> AbsPath {
+        let known = &self.deps.facts.worktree;
+        if folder.starts_with(known) {
+            return known.clone();
+        }
+        let mut highest = folder.clone();
+        while let Some(parent) = highest.parent().filter(|parent| parent.parent().is_some()) {
+            highest = parent;
+        }
+        highest
     }
 
     async fn may_hold_links(&self, places: &[Place]) -> bool {
@@ -29,7 +46,7 @@ impl Gathered<'_> {
                     Expanded::All(paths) => paths,
                     Expanded::TooMany | Expanded::NotUnderstood => return true,
                 },
-                Place::Unknown(_) => return true,
+                Place::Tracked(_) | Place::Unknown(_) => return true,
             };
             for path in paths {
                 if self.linked.iter().any(|links| links.at.iter().any(|at| path.starts_with(at))) {
@@ -59,7 +76,7 @@ impl Gathered<'_> {
             return false;
         }
         let path = match &file.place {
-            Place::File(path) | Place::Maybe(path) | Place::Glob { base: path, .. } => path,
+            Place::File(path) | Place::Maybe(path) | Place::Tracked(path) | Place::Glob { base: path, .. } => path,
             Place::Unknown(_) => return false,
         };
         let leads = |links: &Links| {

@@ -1,17 +1,14 @@
 //! Commands beside others for which the sandbox is opened.
 
 use super::{Gathered, quoted};
-use crate::confinement::is_in_force;
 use crate::permission::shell::SimpleCommand;
-use crate::runner::RunnerDeps;
 use crate::runner::access::{Need, Subject};
 
 impl Gathered<'_> {
-    /// One sandbox holds the whole text: what opens it for one part opens it for what other parts run. Of one repository git runs the same hooks with and
+    /// In the sandbox: one holds the whole text: what opens it for one part opens it for what other parts run. Of one repository git runs the same hooks with and
     /// without the network.
     pub(super) fn beside_the_network(&mut self, commands: &[SimpleCommand]) {
-        let RunnerDeps { config, ports, .. } = self.deps;
-        if config.sandbox.network || !is_in_force(&config.sandbox, &ports.shell.sandbox()) {
+        if self.deps.config.sandbox.network {
             return;
         }
         let Some(open) = commands.iter().find(|command| command.effect.network) else { return };

@@ -1,7 +1,7 @@
 //! Patterns of file names, where a file has the name of an option: `tar cf a.tar *` beside a file named `--checkpoint-action=exec=x`.
 
 use super::{Gathered, changes_globs};
-use crate::permission::shell::{Analysis, FileAccess, FileUse, Gap, LinkSource, Pattern, Place, Unknown};
+use crate::permission::shell::{Analysis, FileAccess, FileUse, Gap, Links, Pattern, Place, Unknown};
 use crate::runner::expand::{self, Expanded};
 
 impl Gathered<'_> {
@@ -15,7 +15,7 @@ impl Gathered<'_> {
     }
 
     async fn may_mean_an_option(&self, pattern: &Pattern, analysis: &Analysis) -> bool {
-        let Pattern { base, pattern, .. } = pattern;
+        let Pattern { span, base, pattern } = pattern;
         // What the command itself puts there is not on the disk yet.
         let is_made = |used: &FileUse| match &used.place {
             Place::File(path) if used.access == FileAccess::Write => {
@@ -23,10 +23,12 @@ impl Gathered<'_> {
             }
             _ => false,
         };
-        let is_filled = analysis
-            .links
+        let is_before = |links: &&Links| links.is_repeated || links.span.start <= span.start;
+        let is_filled = self
+            .linked
             .iter()
-            .any(|links| links.source == LinkSource::Unseen && links.at.iter().any(|at| base.starts_with(at)));
+            .filter(is_before)
+            .any(|links| links.source.is_unseen() && links.at.iter().any(|at| base.starts_with(at)));
         if is_filled || analysis.files.iter().any(is_made) || changes_globs(&self.line.text) {
             return true;
         }

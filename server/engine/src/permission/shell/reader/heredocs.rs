@@ -14,7 +14,7 @@ pub(super) struct Pending {
 
 impl Reader<'_> {
     /// Behind `<<` or `<<-`.
-    pub(super) fn heredoc(&mut self, start: usize, strips_tabs: bool) -> Reading<Redirect> {
+    pub(super) fn heredoc(&mut self, start: usize, strips_tabs: bool, feeds: bool) -> Reading<Redirect> {
         self.skip_blanks();
         let word = self.word()?;
         let mut delimiter = String::new();
@@ -32,7 +32,7 @@ impl Reader<'_> {
         let index = self.heredocs.len();
         self.heredocs.push(Heredoc { body: Word::default() });
         self.pending.push(Pending { index, delimiter, quoted, strips_tabs });
-        Ok(Redirect { span: self.span(start), kind: RedirectKind::Heredoc(index) })
+        Ok(Redirect { span: self.span(start), kind: RedirectKind::Heredoc(index), feeds })
     }
 
     /// Behind a line break.

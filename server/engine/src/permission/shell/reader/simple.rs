@@ -126,7 +126,9 @@ impl Reader<'_> {
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
         }
-        let numbered = self.at > start;
+        let number = self.at;
+        let numbered = number > start;
+        let feeds = self.text[start..number].trim_start_matches('0').is_empty();
         if self.looking_at("<(") || self.looking_at(">(") {
             if numbered {
                 return Err(self.problem("a process substitution behind a number"));
@@ -144,12 +146,13 @@ impl Reader<'_> {
         };
         self.at += sign.len();
         if matches!(sign, "<<" | "<<-") {
-            return Ok(Some(self.heredoc(start, sign == "<<-")?));
+            return Ok(Some(self.heredoc(start, sign == "<<-", feeds)?));
         }
         self.skip_blanks();
         let target = self.word()?;
         let duplicates = target.raw == "-"
             || target.raw.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit()) && !target.raw.is_empty();
+        let feeds = feeds && (numbered || sign.starts_with('<')) && target.raw != "-";
         let kind = match sign {
             "<<<" => RedirectKind::HereString(target),
             "<&" | ">&" if duplicates => RedirectKind::Duplicate,
@@ -157,6 +160,6 @@ impl Reader<'_> {
             "<" => RedirectKind::Read(target),
             _ => RedirectKind::Write(target),
         };
-        Ok(Some(Redirect { span: self.span(start), kind }))
+        Ok(Some(Redirect { span: self.span(start), kind, feeds }))
     }
 }
