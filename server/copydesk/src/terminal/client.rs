@@ -309,8 +309,15 @@ mod tests {
             read_lines("a\n".repeat(10 * TYPED).as_bytes(), &lines);
             ended.send(lines).unwrap();
         });
-        let _lines = end.recv_timeout(Duration::from_secs(10)).unwrap();
-        while typed.try_recv().is_ok() {}
+        // The reader never waits for the queue to have room: by its end all is in it or dropped.
+        let lines = end.recv_timeout(Duration::from_secs(10)).unwrap();
+        let mut taken = 0;
+        while typed.try_recv().is_ok() {
+            taken += 1;
+        }
+        assert_eq!(taken, TYPED);
+        read_lines("yes\n".as_bytes(), &lines);
+        assert_eq!(typed.try_recv().as_deref(), Ok("yes"), "what is typed behind the question is its answer");
         assert!(typed.try_recv().is_err());
     }
 }
