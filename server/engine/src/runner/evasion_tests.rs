@@ -323,3 +323,45 @@ async fn r5_5_work_is_discarded_by_no_other_name() {
     open(&bench, &["git checkout main", "git checkout -b a", "git clean -n", "rm -rf sub", "git config user.name x"])
         .await;
 }
+
+#[tokio::test]
+async fn r8_3_what_only_an_archive_a_patch_or_a_list_names_may_lie_anywhere() {
+    let bench = allowing(&["git", "tar", "find", "cpio", "unzip", "pax", "cat"]);
+    let commands = [
+        "git apply --unsafe-paths a",
+        "git apply --unsafe a",
+        "git -C ../x log",
+        "git -C .. -C x status",
+        "git -C \"$x\" log",
+        "tar -P -xf a",
+        "tar xPf a",
+        "tar --absolute-names -xf a",
+        "tar --absol -xf a",
+        "cpio -i < a",
+        "cpio -idm < a",
+        "pax -r -f a",
+        "unzip -: a.zip",
+        "find -files0-from a",
+        "find -files0-from a -delete",
+    ];
+    shut(&bench, &commands).await;
+    open(&bench, &["git apply a", "git -C sub log", "tar -xf a", "unzip a.zip", "find sub -name b"]).await;
+}
+
+#[tokio::test]
+async fn r8_1_what_is_built_or_run_from_an_input_is_asked() {
+    let bench = allowing(&["docker", "kubectl", "python3", "node", "cat", "curl"]);
+    let commands = [
+        "docker build - < a",
+        "cat a | docker build -f - .",
+        "cat a | docker compose -f - up",
+        "cat a | kubectl apply -f -",
+        "kubectl apply --filename=- < a",
+        "kubectl apply -f <(cat a)",
+        "python3 <(cat a)",
+        "node -r ./a <(cat a)",
+    ];
+    shut(&bench, &commands).await;
+    open(&bench, &["docker build .", "kubectl apply -f a", "kubectl apply -f - <<'E'\nx\nE", "python3 a <(cat a)"])
+        .await;
+}

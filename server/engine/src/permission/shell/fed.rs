@@ -229,7 +229,13 @@ const fn of(short: &'static str, long: &'static [&'static str]) -> Options {
 
 /// What `name` is given as its input, where it runs that.
 pub(super) fn code(name: &str, call: &Call, code: &mut Code) {
+    if let Some(reason) = given(name, call) {
+        code.unclear(&call.span, reason);
+    }
     if call.input == Input::Nothing {
+        if script_of_process(name, call) {
+            code.unclear(&call.span, "it runs what another command gives");
+        }
         return;
     }
     // Of one version.
@@ -248,6 +254,28 @@ pub(super) fn code(name: &str, call: &Call, code: &mut Code) {
             code.unclear(&call.span, "it runs what it reads from its input");
         }
     }
+}
+
+/// `python3 <(…)`.
+fn script_of_process(name: &str, call: &Call) -> bool {
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let reads = |reader: &Reader| reader.programs.contains(&name) || reader.programs.contains(&base);
+    let first = call.words().iter().find(|arg| !arg.raw.starts_with('-'));
+    first.is_some_and(|arg| arg.is_process) && READERS.iter().any(reads)
+}
+
+/// Programs that are told by a word to take what they build or set up from their input.
+fn given(name: &str, call: &Call) -> Option<&'static str> {
+    const BUILDERS: [&str; 9] =
+        ["docker", "podman", "nerdctl", "docker-compose", "kubectl", "oc", "helm", "ansible-playbook", "terraform"];
+    let is_input = |arg: &Arg| {
+        let text = arg.text.as_deref().unwrap_or_default();
+        text == "-" || text.ends_with("=-") || text == "-f-" || text == "/dev/stdin" || arg.is_process
+    };
+    let is_meant = BUILDERS.contains(&name) && call.words().iter().any(is_input);
+    let is_seen = matches!(call.input, Input::Text(_)) || call.input == Input::Nothing;
+    let is_process = call.words().iter().any(|arg| arg.is_process);
+    (is_meant && (!is_seen || is_process)).then_some("what it builds or sets up comes from its input")
 }
 
 impl Reader {

@@ -32,6 +32,7 @@ pub(super) fn read(call: &Call, scope: &Scope) -> Found {
     }
     let roots = &words[start..at];
     let mut access = FileAccess::Read;
+    let mut lists_roots = false;
     while let Some(arg) = words.get(at) {
         at += 1;
         let Some(text) = arg.text.as_deref() else {
@@ -71,7 +72,7 @@ pub(super) fn read(call: &Call, scope: &Scope) -> Found {
                 if let Some(file) = words.get(at) {
                     found.files.extend(programs::uses(file, "find", FileAccess::Read, scope));
                 }
-                found.is_file_work &= text != "-files0-from";
+                lists_roots |= text == "-files0-from";
                 at += 1;
             }
             "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename" | "-regex" | "-iregex"
@@ -123,7 +124,10 @@ pub(super) fn read(call: &Call, scope: &Scope) -> Found {
             }
         }
     }
-    if roots.is_empty() {
+    if lists_roots {
+        let place = Place::Unknown("the files that a list names".to_owned());
+        found.files.push(FileUse { span: call.span.clone(), by: "find".to_owned(), access, place });
+    } else if roots.is_empty() {
         found.files.extend(programs::here(&call.span, "find", access, scope));
     }
     for root in roots {

@@ -205,6 +205,30 @@ pub(super) fn listed(by: &str, span: &Span) -> FileUse {
     FileUse { span: span.clone(), by: by.to_owned(), access: FileAccess::Read, place }
 }
 
+/// What is written may lie anywhere.
+pub(super) fn unknown(by: &str, span: &Span) -> FileUse {
+    let place = Place::Unknown("a file that no word names".to_owned());
+    FileUse { span: span.clone(), by: by.to_owned(), access: FileAccess::Write, place }
+}
+
+/// Programs that unpack to wherever the archive says.
+pub(super) fn by_archive(by: &str, call: &Call) -> Option<FileUse> {
+    let words = call.words();
+    let long = |option: &str| words.iter().any(|arg| abbreviates(arg, option, 5));
+    let short = |letter: char| words.iter().any(|arg| has_letter(arg, letter));
+    let old = words.first().and_then(|arg| arg.text.as_deref()).filter(|text| !text.starts_with('-'));
+    let is_anywhere = match by {
+        "tar" | "bsdtar" | "gtar" => {
+            short('P') || long("--absolute-names") || old.is_some_and(|letters| letters.contains('P'))
+        }
+        "cpio" | "bsdcpio" => short('i') || long("--extract"),
+        "pax" => short('r'),
+        "unzip" => words.iter().any(|arg| arg.raw.starts_with("-") && arg.raw.contains(':')),
+        _ => false,
+    };
+    is_anywhere.then(|| unknown(by, &call.span))
+}
+
 /// Programs that pack or copy the files that a list names.
 pub(super) fn by_list(by: &str, call: &Call) -> Option<FileUse> {
     const LISTS: &[Options] = &[

@@ -37,6 +37,7 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
                 let mut files: Vec<FileUse> =
                     read.into_iter().chain(outputs::outputs(name, call.words(), scope)).collect();
                 files.extend(outputs::by_list(name, call));
+                files.extend(outputs::by_archive(name, call));
                 if name == "curl" {
                     files.extend(transfer::curl(call.words(), scope));
                 }

@@ -55,6 +55,9 @@ pub(super) fn git(call: &Call, scope: &Scope) -> Judged {
         return judged;
     };
     settings::by_options(&words[..at], &mut judged);
+    for pair in words[..at].windows(2).filter(|pair| pair[0].text.as_deref() == Some("-C")) {
+        judged.files.extend(uses(&pair[1], "cd", FileAccess::Read, scope));
+    }
     let scope = moved(&words[..at], scope);
     let rest = &words[at + 1..];
     let Some(name) = words[at].text.as_deref() else {

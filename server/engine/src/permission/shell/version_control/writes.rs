@@ -3,6 +3,7 @@
 use super::losses::{abbreviates, has_letter};
 use crate::permission::shell::expansion::Scope;
 use crate::permission::shell::options::{Arg, Order, Parsed, Spec};
+use crate::permission::shell::outputs::unknown;
 use crate::permission::shell::programs::{Judged, here, uses};
 use crate::permission::shell::syntax::Span;
 use crate::permission::shell::{FileAccess, FileUse};
@@ -82,6 +83,10 @@ pub(super) fn by_words(name: &str, words: &[Arg], span: &Span, scope: &Scope) ->
         _ => Vec::new(),
     };
     let mut files: Vec<FileUse> = meant.iter().flat_map(|arg| uses(arg, BY, FileAccess::Write, scope)).collect();
+    // What the patch names may lie anywhere.
+    if name == "apply" && words.iter().any(|arg| abbreviates(arg, "--unsafe-paths", 4)) {
+        files.push(unknown(BY, span));
+    }
     let writes_here = match name {
         "format-patch" => {
             let elsewhere = |arg: &Arg| {
