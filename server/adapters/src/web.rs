@@ -27,11 +27,12 @@ const NAMES_INSIDE: [&str; 10] =
 pub struct Web {
     http: Http,
     proxies: Arc<OnceLock<Matcher>>,
+    desk: readable::Desk,
 }
 
 impl Web {
     pub fn new(http: Http) -> Self {
-        Self { http, proxies: Arc::default() }
+        Self { http, proxies: Arc::default(), desk: readable::Desk::default() }
     }
 
     async fn send(&self, request: HttpRequest) -> Result<HttpAnswer, HttpError> {
@@ -101,7 +102,7 @@ impl HttpPort for Web {
     }
 
     fn readable(&self, page: String, form: Readable) -> BoxFuture<'_, String> {
-        Box::pin(readable::readable(page, form))
+        Box::pin(readable::readable(page, form, self.desk.clone()))
     }
 }
 

@@ -384,7 +384,7 @@ async fn a_formatter_that_is_cut_short_leaves_nothing_behind() {
 async fn settled(is_so: impl Fn() -> bool) {
     let wait = async {
         while !is_so() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            tokio::task::yield_now().await;
         }
     };
     tokio::time::timeout(Duration::from_secs(2), wait).await.unwrap();

@@ -19,6 +19,9 @@ const LLMOCK: (&str, &str) = ("llmock", "0.2.2");
 const TY: (&str, &str) = ("ty", "0.0.108");
 const TYPESCRIPT: (&str, &str) = ("typescript", "7.0.2");
 
+/// A formatter that the daemon is tested with, beside the toolchain's own.
+const RUFF: (&str, &str) = ("ruff", "0.17.6");
+
 /// Its `apply_patch` is what ours is held against.
 const CODEX: (&str, &str) = ("@openai/codex", "0.171.0");
 
@@ -30,6 +33,7 @@ pub(crate) fn install(root: &Path) -> Result<(), String> {
     python_package(root, "acp-python", ACP_PYTHON)?;
     python_package(root, "llmock", LLMOCK)?;
     python_package(root, "ty", TY)?;
+    python_package(root, "ruff", RUFF)?;
     npm_packages(root, "typescript", &[TYPESCRIPT])?;
     npm_packages(root, "codex", &[CODEX])
 }

@@ -16,7 +16,7 @@ use htmd::{Element, HtmlToMarkdown};
 use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::{ParseOpts, parse_document};
 use markup5ever_rcdom::{Node, NodeData, RcDom};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use growth::written_bytes;
 use text::text_of;
@@ -32,6 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LIMIT: Duration = Duration::from_secs(15);
 /// Bytes that are parsed between two looks at the tree.
 const PIECE: usize = 8 * 1024;
+/// Pages that are made readable at once; the others wait.
+const MOST_THREADS: usize = 4;
 /// What a level takes of the stack was measured as 3 KiB without optimisation.
 const STACK: usize = 16 << 20;
 
@@ -39,10 +41,20 @@ const STACK: usize = 16 << 20;
 const SKIPPED: [&str; 12] =
     ["script", "style", "meta", "link", "noscript", "template", "iframe", "object", "embed", "svg", "canvas", "head"];
 
-pub(super) async fn readable(page: String, form: Readable) -> String {
+/// Places on threads with a large stack.
+#[derive(Clone)]
+pub(super) struct Desk(Arc<Semaphore>);
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MOST_THREADS)))
+    }
+}
+
+pub(super) async fn readable(page: String, form: Readable, desk: Desk) -> String {
     let page: Arc<str> = page.into();
     if form == Readable::Markdown
-        && let Some(markdown) = on_own_thread(Arc::clone(&page)).await
+        && let Some(markdown) = on_own_thread(Arc::clone(&page), desk).await
     {
         return markdown;
     }
@@ -52,15 +64,21 @@ pub(super) async fn readable(page: String, form: Readable) -> String {
 }
 
 /// `None` where the page is out of bounds or the thread failed.
-async fn on_own_thread(page: Arc<str>) -> Option<String> {
-    let (send, receive) = oneshot::channel();
-    let work = move || {
-        // Nobody waits any more where the call was cancelled.
-        let _ = send.send(markdown(&page));
+async fn on_own_thread(page: Arc<str>, Desk(places): Desk) -> Option<String> {
+    let done = async {
+        let place = places.acquire_owned().await.ok()?;
+        let (send, receive) = oneshot::channel();
+        let work = move || {
+            // Nobody waits any more where the call was cancelled.
+            let _ = send.send(markdown(&page));
+            // Not before: whoever stops waiting does not stop the thread.
+            drop(place);
+        };
+        let started = thread::Builder::new().name("readable".to_owned()).stack_size(STACK).spawn(work);
+        started.ok()?;
+        receive.await.ok()?
     };
-    let started = thread::Builder::new().name("readable".to_owned()).stack_size(STACK).spawn(work);
-    started.ok()?;
-    tokio::time::timeout(LIMIT, receive).await.ok()?.ok()?
+    tokio::time::timeout(LIMIT, done).await.ok()?
 }
 
 fn markdown(page: &str) -> Option<String> {

@@ -2,6 +2,21 @@ use std::time::Duration;
 
 use super::*;
 
+async fn readable(page: String, form: Readable) -> String {
+    super::readable(page, form, Desk::default()).await
+}
+
+/// What was begun for somebody who does not wait any more is counted too.
+#[tokio::test]
+async fn no_more_pages_are_worked_on_at_once_than_there_are_places() {
+    let desk = Desk::default();
+    let taken = Arc::clone(&desk.0).acquire_many_owned(u32::try_from(MOST_THREADS).unwrap_or_default()).await;
+    let mut waiting = Box::pin(super::readable("<h1>x</h1>".to_owned(), Readable::Markdown, desk));
+    assert!(futures::poll!(&mut waiting).is_pending());
+    drop(taken);
+    assert_eq!(waiting.await, "# x");
+}
+
 async fn check(page: &str, form: Readable, expected: &str) {
     assert_eq!(readable(page.to_owned(), form).await, expected);
 }

@@ -9,6 +9,7 @@ mod lsp;
 mod permission;
 mod sandbox;
 mod skills;
+mod switched;
 mod undo;
 mod web;
 

@@ -1,41 +1,16 @@
 //! The key `formatter`: what formats a file after an edit, as written.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use schemars::JsonSchema;
-use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 
+use super::switched::{Switchable, Switched};
 use crate::format::{FormatterSettings, Formatters};
 
-/// `true` or `false` for all, or formatters by name.
-#[derive(JsonSchema)]
-#[schemars(untagged, inline)]
-pub(in crate::config) enum RawFormatters {
-    Switch(bool),
-    Formatters(BTreeMap<String, RawFormatter>),
-}
+pub(in crate::config) type RawFormatters = Switched<RawFormatter>;
 
-impl<'de> Deserialize<'de> for RawFormatters {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct SwitchOrFormatters;
-        impl<'de> Visitor<'de> for SwitchOrFormatters {
-            type Value = RawFormatters;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`true`, `false` or an object of formatters by name")
-            }
-
-            fn visit_bool<E: de::Error>(self, value: bool) -> Result<RawFormatters, E> {
-                Ok(RawFormatters::Switch(value))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawFormatters, A::Error> {
-                BTreeMap::deserialize(de::value::MapAccessDeserializer::new(map)).map(RawFormatters::Formatters)
-            }
-        }
-        deserializer.deserialize_any(SwitchOrFormatters)
-    }
+impl Switchable for RawFormatter {
+    const PLURAL: &'static str = "formatters";
 }
 
 impl Default for RawFormatters {
@@ -46,13 +21,7 @@ impl Default for RawFormatters {
 
 impl From<RawFormatters> for Formatters {
     fn from(raw: RawFormatters) -> Self {
-        match raw {
-            RawFormatters::Switch(true) => Self::On(BTreeMap::new()),
-            RawFormatters::Switch(false) => Self::Off,
-            RawFormatters::Formatters(formatters) => {
-                Self::On(formatters.into_iter().map(|(name, formatter)| (name, formatter.into())).collect())
-            }
-        }
+        raw.named().map_or(Self::Off, Self::On)
     }
 }
 

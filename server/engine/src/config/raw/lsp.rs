@@ -1,42 +1,17 @@
 //! The key `lsp`: language servers of the daemon's own, as written.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use schemars::JsonSchema;
-use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
+use super::switched::{Switchable, Switched};
 use crate::ports::{LanguageServer, LanguageServers};
 
-/// `true` or `false` for all, or servers by name.
-#[derive(JsonSchema)]
-#[schemars(untagged, inline)]
-pub(in crate::config) enum RawLsp {
-    Switch(bool),
-    Servers(BTreeMap<String, RawLanguageServer>),
-}
+pub(in crate::config) type RawLsp = Switched<RawLanguageServer>;
 
-impl<'de> Deserialize<'de> for RawLsp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct SwitchOrServers;
-        impl<'de> Visitor<'de> for SwitchOrServers {
-            type Value = RawLsp;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`true`, `false` or an object of servers by name")
-            }
-
-            fn visit_bool<E: de::Error>(self, value: bool) -> Result<RawLsp, E> {
-                Ok(RawLsp::Switch(value))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawLsp, A::Error> {
-                BTreeMap::deserialize(de::value::MapAccessDeserializer::new(map)).map(RawLsp::Servers)
-            }
-        }
-        deserializer.deserialize_any(SwitchOrServers)
-    }
+impl Switchable for RawLanguageServer {
+    const PLURAL: &'static str = "servers";
 }
 
 impl Default for RawLsp {
@@ -47,13 +22,7 @@ impl Default for RawLsp {
 
 impl From<RawLsp> for LanguageServers {
     fn from(raw: RawLsp) -> Self {
-        match raw {
-            RawLsp::Switch(true) => Self::default(),
-            RawLsp::Switch(false) => Self::Off,
-            RawLsp::Servers(servers) => {
-                Self::On(servers.into_iter().map(|(name, server)| (name, server.into())).collect())
-            }
-        }
+        raw.named().map_or(Self::Off, Self::On)
     }
 }
 
