@@ -154,6 +154,13 @@ fn r3_1_new_lines_are_as_deep_as_the_lines_that_match_tell() {
     check_loose(file, "one();\n", "", "fn f() {\n    two();  \n}\n");
     check_loose(file, "one();\n    two();  \n", "", "fn f() {\n}\n");
     check_loose(file, r"one();\n", "", "fn f() {\n    two();  \n}\n");
+    check_loose("  one();\none();  \n", "one();\n", "", "one();  \n");
+    check_loose(
+        "    one();\n  one();  \n",
+        "  one();\n",
+        "  one();\n  two();\n",
+        "    one();\n    two();\n  one();  \n",
+    );
     check(file, "one();", "", "fn f() {\n    \n    two();  \n}\n");
     // Levels are counted where the first line has another unit than the file and the others have none.
     check_loose("if a:\n\tb\nc\n", "    b\nc", "    b\n    d\nif c:\n    c", "if a:\n\tb\n\td\nif c:\n\tc\n");

@@ -62,16 +62,22 @@ impl Search<'_> {
         {
             return Err(MatchError::AlreadyInPlace { line: self.lines.at(place) + 1 });
         }
+        let all =
+            |fits: &dyn Fn(usize) -> Option<usize>| starts.iter().map(|start| fits(*start)).collect::<Option<Vec<_>>>();
         // Whole lines go with the indentation before the first of them.
-        let is_removal = self.new.is_empty() && self.old.ends_with('\n');
-        if is_removal && starts.iter().any(|start| self.left_out(*start).is_some()) {
-            return Ok(None);
+        if self.new.is_empty()
+            && self.old.ends_with('\n')
+            && let Some(places) = all(&|start| self.left_out(start))
+        {
+            return self.at_lines(&places, Fold::SpaceAround).map(Some);
         }
         if let Some(line) = starts.iter().find_map(|start| self.unclear_depth(*start)) {
             let first = self.old.lines().next().unwrap_or_default();
-            if !indent(first).is_empty() {
-                // So deep does the model take it to be, and the new lines in proportion.
-                return Ok(None);
+            // So deep does the model take it to be, and the new lines in proportion.
+            if !indent(first).is_empty()
+                && let Some(places) = all(&|start| self.unclear_depth(start))
+            {
+                return self.at_lines(&places, Fold::SpaceAround).map(Some);
             }
             return Err(MatchError::NotFound { nearest: Some(unclear_indentation(self.lines, line, &[first], 0)) });
         }
@@ -142,22 +148,32 @@ impl Search<'_> {
                     starts = regular;
                 }
             }
-            let Some(first) = starts.first() else { continue };
-            self.only(starts.len(), || starts.clone())?;
-            let mut edits = Vec::new();
-            for start in &starts {
-                let (old, new) = self.lines_at(start + old.len());
-                let window = Window { file: self.lines, first: *start, old: &old };
-                edits.extend(window.rewrite(&new).map_err(|unclear| MatchError::NotFound {
-                    nearest: Some(unclear_indentation(self.lines, *start, &old, unclear.line)),
-                })?);
+            if starts.is_empty() {
+                continue;
             }
-            let file = (0..old.len()).map(|index| self.lines.line(first + index));
-            let warning = fold.warning(old.iter().copied().zip(file));
-            let warnings = std::iter::once(warning).chain(self.literal_line_break()).collect();
-            return Ok(Some(Found { edits, replacements: starts.len(), warnings, line: *first }));
+            self.only(starts.len(), || starts.clone())?;
+            return self.at_lines(&starts, fold).map(Some);
         }
         Ok(None)
+    }
+
+    /// Changes the lines at all of `starts` (at least one, zero-based), which equal the old ones as `fold` sees them.
+    fn at_lines(&self, starts: &[usize], fold: Fold) -> Result<Found, MatchError> {
+        let mut edits = Vec::new();
+        let mut pairs = Vec::new();
+        for start in starts {
+            let (old, new) = self.lines_at(start + Lines::new(self.old).len());
+            let window = Window { file: self.lines, first: *start, old: &old };
+            edits.extend(window.rewrite(&new).map_err(|unclear| MatchError::NotFound {
+                nearest: Some(unclear_indentation(self.lines, *start, &old, unclear.line)),
+            })?);
+            if pairs.is_empty() {
+                pairs = old.into_iter().enumerate().map(|(index, old)| (old, self.lines.line(start + index))).collect();
+            }
+        }
+        let warning = fold.warning(pairs.into_iter());
+        let warnings = std::iter::once(warning).chain(self.literal_line_break()).collect();
+        Ok(Found { edits, replacements: starts.len(), warnings, line: starts.first().copied().unwrap_or_default() })
     }
 
     /// Old and new lines where those of the old text end before line `end` of the file. A break at the end of one of the two alone means what it means in an
