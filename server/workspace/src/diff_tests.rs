@@ -1,5 +1,7 @@
 //! Differences of two texts.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use proptest::prelude::*;
 
 use super::*;
