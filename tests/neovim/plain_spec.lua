@@ -13,6 +13,8 @@ local function with(replies, test)
   local model = harness.start_model(replies)
   local config = {
     model = 'scripted/one',
+    -- An edit needs no question where undo reaches it; these tests are about the question.
+    permission = { edit = 'ask' },
     provider = {
       scripted = {
         npm = '@ai-sdk/openai-compatible',
