@@ -34,7 +34,8 @@ impl Drift {
         let is_plain = self.name == "none" || other.name == "none";
         let is_both = |of: &str| self.name.contains(of) || other.name.contains(of);
         let is_of_escapes = is_both("escaped") && is_both("typed typographic");
-        self.name != other.name && !is_plain && !is_of_escapes && !(is_of_text(self) && is_of_text(other))
+        let is_of_texts = is_of_text(self) && is_of_text(other);
+        !(self.name == other.name || is_plain || is_of_escapes || is_of_texts)
     }
 }
 
