@@ -301,8 +301,7 @@ async fn r6_3_what_a_command_changed_is_told_to_editor_and_model() {
         [
             (path("/w/clean"), FileChangeKind::Changed),
             (path("/w/gone"), FileChangeKind::Deleted),
-            (path("/w/theirs"), FileChangeKind::Changed),
-            (path("/w/unknown"), FileChangeKind::Created)
+            (path("/w/theirs"), FileChangeKind::Changed)
         ]
     );
     assert!(text.contains("[files on the disk: created unknown]"), "{text}");

@@ -100,7 +100,8 @@ impl View {
         *known = noted;
     }
 
-    /// What has changed since, `found` by other means among it, told to the editor; buffers that now show their files are clean.
+    /// What has changed since, told to the editor; buffers that now show their files are clean. With what was `found` by other means, of which the editor has
+    /// nothing to read again.
     pub async fn told_changes(
         &self,
         known: &KnownFiles,
@@ -108,29 +109,24 @@ impl View {
         now: Millis,
         found: Vec<FileChange>,
     ) -> (Vec<FileChange>, ReloadReport) {
-        let changes = self.changes(known, seen, now, found).await;
-        if changes.is_empty() {
-            return (changes, ReloadReport::default());
+        let (looked_at, mut changes) = self.changes(known, seen, now).await;
+        let mut report = ReloadReport::default();
+        if !changes.is_empty() {
+            report = self.editor.files_changed(changes.clone()).await;
+            for change in &changes {
+                self.clean_if_shown(&change.path).await;
+            }
         }
-        let report = self.editor.files_changed(changes.clone()).await;
-        for change in &changes {
-            self.clean_if_shown(&change.path).await;
-        }
+        // Of those that were looked at it is known better what they held.
+        changes.extend(found.into_iter().filter(|change| !looked_at.contains(&change.path)));
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
         (changes, report)
     }
 
-    async fn changes(
-        &self,
-        known: &KnownFiles,
-        seen: &Seen,
-        now: Millis,
-        mut found: Vec<FileChange>,
-    ) -> Vec<FileChange> {
+    async fn changes(&self, known: &KnownFiles, seen: &Seen, now: Millis) -> (BTreeSet<AbsPath>, Vec<FileChange>) {
         let look = Look { view: self, seen, now };
         let mut known = known.files.lock().await;
         let paths: BTreeSet<AbsPath> = known.keys().cloned().chain(self.looked_at(seen)).collect();
-        // Of these it is known better what they held.
-        found.retain(|change| !paths.contains(&change.path));
         let of = |path: AbsPath| {
             let before = known.get(&path).copied().or_else(|| look.first(&path));
             let look = &look;
@@ -139,14 +135,14 @@ impl View {
                 (path, after, kind)
             }
         };
-        let looked_at: Vec<_> = futures::stream::iter(paths).map(of).buffer_unordered(AT_ONCE).collect().await;
-        let mut changes = found;
-        for (path, after, kind) in looked_at {
+        let found: Vec<_> = futures::stream::iter(paths.clone()).map(of).buffer_unordered(AT_ONCE).collect().await;
+        let mut changes = Vec::new();
+        for (path, after, kind) in found {
             changes.extend(kind.map(|kind| FileChange { path: path.clone(), kind }));
             known.insert(path, after);
         }
         changes.sort_by(|a, b| a.path.cmp(&b.path));
-        changes
+        (paths, changes)
     }
 
     fn looked_at(&self, seen: &Seen) -> BTreeSet<AbsPath> {
