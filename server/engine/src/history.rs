@@ -131,7 +131,9 @@ pub fn close_interrupted(entries: &[Entry], at: Millis) -> Vec<Entry> {
             | Entry::Chosen { .. }
             | Entry::Todos { .. }
             | Entry::Told { .. }
-            | Entry::Titled { .. } => {}
+            | Entry::Titled { .. }
+            | Entry::Command { .. }
+            | Entry::Answer { .. } => {}
         }
     }
     let result = |call: &CallId| Entry::ToolResult { call: call.clone(), at, result: interrupted_result() };
@@ -203,7 +205,9 @@ fn items(entries: &[Entry]) -> Vec<Item<'_>> {
             | Entry::TurnEnded { .. }
             | Entry::Chosen { .. }
             | Entry::Todos { .. }
-            | Entry::Titled { .. } => {}
+            | Entry::Titled { .. }
+            | Entry::Command { .. }
+            | Entry::Answer { .. } => {}
         }
     }
     items

@@ -141,6 +141,18 @@ pub enum Entry {
     Titled {
         title: String,
     },
+    /// The user asked something of the session itself, which no model hears of.
+    Command {
+        message: MessageId,
+        at: Millis,
+        text: String,
+    },
+    /// What it answered.
+    Answer {
+        message: MessageId,
+        part: PartId,
+        text: String,
+    },
 }
 
 /// How a tool call came out, as the model is told.

@@ -8,7 +8,7 @@ use crate::cost;
 use crate::event::{SessionEvent, ToolCallState, ToolCallView};
 use crate::ids::CallId;
 use crate::image::Prompt;
-use crate::message::{Entry, ModelRef, ToolResult, TurnEnd, Usage};
+use crate::message::{Entry, ModelRef, PromptPart, ToolResult, TurnEnd, Usage};
 use crate::registry::Registry;
 use crate::tool::Facts;
 
@@ -35,7 +35,11 @@ impl<'a> Replay<'a> {
                 let prompt = Prompt::from(parts.clone());
                 Some(SessionEvent::User { message: message.clone(), prompt })
             }
-            Entry::Text { message, text, .. } => {
+            Entry::Command { message, text, .. } => {
+                let part = PromptPart::Text { text: text.clone() };
+                Some(SessionEvent::User { message: message.clone(), prompt: vec![part].into() })
+            }
+            Entry::Text { message, text, .. } | Entry::Answer { message, text, .. } => {
                 Some(SessionEvent::Text { message: message.clone(), delta: text.clone() })
             }
             // A signature alone has nothing to show.

@@ -52,6 +52,8 @@ const FILTERED: &str = "This call was not run: the provider's content filter sto
 
 pub(crate) struct Run {
     context: Arc<Context>,
+    /// The message of its first prompt.
+    turn: MessageId,
     cancel: CancellationToken,
     repeats: Arc<Repeats>,
 }
@@ -72,8 +74,8 @@ enum Next {
 }
 
 impl Run {
-    pub(crate) fn new(context: Arc<Context>, cancel: CancellationToken) -> Self {
-        Self { context, cancel, repeats: Arc::default() }
+    pub(crate) fn new(context: Arc<Context>, turn: MessageId, cancel: CancellationToken) -> Self {
+        Self { context, turn, cancel, repeats: Arc::default() }
     }
 
     pub(crate) async fn run(self) -> RunEnd {

@@ -456,6 +456,8 @@ fn kind(entry: &Entry) -> &'static str {
         Entry::Todos { .. } => "todos",
         Entry::Told { .. } => "told",
         Entry::Titled { .. } => "titled",
+        Entry::Command { .. } => "command",
+        Entry::Answer { .. } => "answer",
     }
 }
 

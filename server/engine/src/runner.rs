@@ -44,6 +44,7 @@ use crate::prompt::KnownInstructions;
 use crate::registry::{INVALID, Offered, Registry};
 use crate::skills::Skills;
 use crate::tool::{Agents, AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolError};
+use crate::undo::Recording;
 use crate::view::KnownFiles;
 
 use access::{Need, Resolved};
@@ -99,6 +100,7 @@ pub struct RunnerDeps {
     pub instructions: Arc<KnownInstructions>,
     pub skills: Arc<Skills>,
     pub(crate) formatters: Arc<Learned>,
+    pub recording: Arc<Recording>,
     pub todos: Arc<dyn Todos>,
     pub agents: Arc<dyn Agents>,
     /// Of the turn.

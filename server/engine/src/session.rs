@@ -4,11 +4,13 @@ mod actor;
 mod agents;
 mod attached;
 mod changes;
+mod command;
 mod context;
 mod diffs;
 mod first_model;
 mod journal;
 mod trust;
+mod undo;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,6 +28,7 @@ use crate::runner::{Grants, HeldGrant};
 
 pub(crate) use actor::Actor;
 pub(crate) use agents::SessionAgents;
+pub use command::Command;
 pub(crate) use context::{Context, Parts};
 pub(crate) use journal::{Journal, SessionTodos};
 

@@ -1,10 +1,22 @@
 //! Undo by author: what is asked for, and what came of each file.
 
+mod back;
+mod net;
+mod plan;
+mod recorder;
+
+use std::fmt;
+
 use copydesk_workspace::path::AbsPath;
 
+use crate::escape::escaped_line;
 use crate::ids::{CallId, MessageId};
 use crate::message::FileDiff;
 use crate::ports::StoreError;
+
+pub(crate) use back::{Back, UNDO};
+pub(crate) use net::{is_of_agent, newest_undo, turns_in_force};
+pub use recorder::{FileChanged, Recorder, Recording};
 
 /// Contents of changed files that are kept over all sessions where the user sets nothing else, bytes.
 pub const MOST_KEPT: u64 = 512 << 20;
@@ -87,3 +99,42 @@ impl UndoError {
         }
     }
 }
+
+/// A line for the user and the model.
+impl fmt::Display for UndoneFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = escaped_line(&self.path.to_string());
+        match &self.outcome {
+            UndoOutcome::Restored => write!(f, "{path}: restored"),
+            UndoOutcome::Removed => write!(f, "{path}: removed"),
+            UndoOutcome::MovedBack { to } => write!(f, "{path}: moved back to {}", escaped_line(&to.to_string())),
+            UndoOutcome::Unchanged => write!(f, "{path}: unchanged, there was nothing to do"),
+            UndoOutcome::Conflict { reason, partly: false } => write!(f, "{path}: CONFLICT, left as it is: {reason}"),
+            UndoOutcome::Conflict { reason, partly: true } => {
+                write!(f, "{path}: restored but for a CONFLICT, which stays as it is: {reason}")
+            }
+            UndoOutcome::Unavailable { reason } | UndoOutcome::Failed { reason } => {
+                write!(f, "{path}: left as it is: {reason}")
+            }
+        }
+    }
+}
+
+/// For the user, as the answer to `/undo` and `/redo`.
+impl fmt::Display for UndoReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.title.as_str() {
+            "" => writeln!(f, "The agent's changes:")?,
+            title => writeln!(f, "The agent's changes of the turn \"{title}\":")?,
+        }
+        for file in &self.files {
+            writeln!(f, "- {file}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "undo_tests.rs"]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+mod tests;

@@ -5,13 +5,16 @@ mod held;
 mod known;
 mod locks;
 mod open;
+mod record;
 mod relocate;
 mod revert;
+mod rewrite;
 mod scope;
 mod through;
 
 use std::sync::Arc;
 
+use copydesk_workspace::change_log::Author;
 use copydesk_workspace::disk::{DirEntry, DiskError, FileKind, Stat};
 use copydesk_workspace::document::Document;
 use copydesk_workspace::edit::EditSet;
@@ -24,12 +27,14 @@ use crate::ids::SessionId;
 use crate::overlay::Overlay;
 use crate::ports::{Editor, Files};
 use crate::tool::ToolError;
+use crate::undo::{Recorder, UNDO};
 
 pub use held::Held;
 pub(crate) use held::KnownTexts;
 pub use known::KnownFiles;
 pub(crate) use known::is_fresh;
 pub(crate) use locks::Locks;
+pub(crate) use rewrite::{FileBytes, Rewrite};
 pub(crate) use scope::{Granted, Scope};
 
 /// Files above this are no text that a model works on as a whole, bytes.
@@ -47,6 +52,8 @@ pub struct View {
     /// In whose name the editor is asked.
     session: SessionId,
     scope: Arc<Scope>,
+    /// Told of each edit before it is made; `None`: nobody is.
+    recorder: Option<Recorder>,
 }
 
 /// The text of a file at one moment.
@@ -154,7 +161,16 @@ impl From<ViewError> for ToolError {
 impl View {
     /// Of everything; `narrowed` takes away.
     pub fn new(files: Arc<dyn Files>, editor: Arc<dyn Editor>, overlay: Arc<Overlay>, session: SessionId) -> Self {
-        Self { files, editor, overlay, session, scope: Arc::new(Scope::All) }
+        Self { files, editor, overlay, session, scope: Arc::new(Scope::All), recorder: None }
+    }
+
+    pub(crate) fn recorded(&self, recorder: Recorder) -> Self {
+        Self { recorder: Some(recorder), ..self.clone() }
+    }
+
+    /// For what is changed past the view.
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_ref()
     }
 
     pub(crate) fn narrowed(&self, scope: Scope) -> Self {
@@ -208,6 +224,17 @@ impl View {
         let real = self.real_path(path).await?;
         let folder = real.parent().ok_or_else(|| ViewError::NotGranted(path.clone()))?;
         Ok(self.files.list_real(folder).await?)
+    }
+
+    /// The other session of this client whose edit of the file is its latest (R6.5). What other processes do is not known here.
+    pub(crate) fn other_writer(&self, key: &DocKey) -> Option<String> {
+        self.overlay.with_log(|log| match &log.of(key).last()?.author {
+            Author::Agent { label } => {
+                let session = label.split(' ').next().filter(|session| *session != UNDO)?;
+                (session != self.session.as_str()).then(|| session.to_owned())
+            }
+            Author::User => None,
+        })
     }
 
     async fn key(&self, path: &AbsPath) -> Result<DocKey, ViewError> {

@@ -4,7 +4,7 @@ mod editor;
 mod shell;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use copydesk_workspace::disk::{Disk, MemoryDisk};
@@ -37,6 +37,7 @@ use crate::testing::{
     MemoryChanges, MemoryGrants, MemorySnapshots, MemoryStore, MemoryTrust, MemoryVersionControl,
 };
 use crate::tool::{Agents, AnyTool, Facts, Todos, ToolError};
+use crate::undo::Recording;
 use crate::view::{KnownFiles, View};
 
 pub(crate) use editor::{Act, BenchEditor, Taking, Typing};
@@ -154,6 +155,7 @@ pub(crate) struct Bench {
     pub(crate) grants: Arc<Grants>,
     pub(crate) kept: Arc<MemoryGrants>,
     pub(crate) changes: Arc<MemoryChanges>,
+    recording: OnceLock<Arc<Recording>>,
     ids: Arc<FakeIds>,
     pub(crate) seen: Arc<Seen>,
     pub(crate) known: Arc<KnownFiles>,
@@ -205,6 +207,7 @@ impl Bench {
             http: FakeHttp::new(),
             changes: MemoryChanges::new(),
             snapshots,
+            recording: OnceLock::new(),
             skills: Arc::default(),
             overlay,
             editor,
@@ -306,6 +309,14 @@ impl Bench {
         self.overlay.by_uri(&uri_from_path(&path(file))).unwrap().text.to_string()
     }
 
+    fn recording(&self) -> Arc<Recording> {
+        let session = SessionId::new("ses_1");
+        let clock = Arc::new(FakeClock::default());
+        Arc::clone(
+            self.recording.get_or_init(|| Recording::new(session, self.changes.clone(), clock, self.client.clone())),
+        )
+    }
+
     pub(crate) fn view(&self) -> View {
         View::new(self.files.clone(), self.editor.clone(), self.overlay.clone(), SessionId::new("ses_1"))
     }
@@ -333,7 +344,6 @@ impl Bench {
         let (model, _) = FakeModel::new();
         Runner::new(RunnerDeps {
             session: SessionId::new("ses_1"),
-            turn: MessageId::new("msg_1"),
             registry: Arc::new(registry),
             offered,
             facts: Arc::new(self.facts.clone()),
@@ -370,6 +380,8 @@ impl Bench {
             instructions: self.instructions.clone(),
             skills: self.skills.clone(),
             formatters: self.formatters.clone(),
+            recording: self.recording(),
+            turn: MessageId::new("msg_1"),
             todos: self.todos.clone(),
             agents: self.agents.clone(),
             cancel: self.cancel.clone(),

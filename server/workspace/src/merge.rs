@@ -42,7 +42,8 @@ pub fn take_back(before: &Rope, after: &Rope, now: &Rope) -> TakenBack {
     let mut conflicts = Vec::new();
     for place in places(&back, &since) {
         let old = &before_lines[place.back.clone()];
-        if place.is_since && now_lines[place.since.clone()] != *old {
+        let now = &now_lines[place.since.clone()];
+        if place.is_since && !is_back(now, &after_lines[place.ours.clone()], old) {
             conflicts.push(Conflict { now: place.since, before: place.back });
         } else if !place.is_since {
             edits.push(TextEdit { range: starts[place.since.start]..starts[place.since.end], text: old.concat() });
@@ -54,8 +55,18 @@ pub fn take_back(before: &Rope, after: &Rope, now: &Rope) -> TakenBack {
     TakenBack { edits, conflicts }
 }
 
+/// Whether nothing of the edit is there: `now` is what was before it, or has that in it and none of what the edit brought.
+fn is_back(now: &[&str], after: &[&str], before: &[&str]) -> bool {
+    let brought = || after.iter().filter(|line| !before.contains(line));
+    now == before
+        || !before.is_empty()
+            && now.windows(before.len()).any(|lines| lines == before)
+            && !brought().any(|line| now.contains(line))
+}
+
 /// A run of lines of the text after the edit, and what stands for it in the other two.
 struct Place {
+    ours: Range<usize>,
     back: Range<usize>,
     since: Range<usize>,
     /// Whether somebody has changed it since.
@@ -97,7 +108,12 @@ fn places(back: &[Hunk], since: &[Hunk]) -> Vec<Place> {
                 break;
             }
         }
-        places.push(Place { back: back_start..back.map(run.end), since: since_start..since.map(run.end), is_since });
+        places.push(Place {
+            ours: run.clone(),
+            back: back_start..back.map(run.end),
+            since: since_start..since.map(run.end),
+            is_since,
+        });
     }
     places
 }

@@ -55,6 +55,9 @@ fn r5_3_what_is_as_it_was_already_needs_nothing() {
     // One of two is, the other is not.
     check("1\n2\n3\n4\n", "x\n2\n3\ny\n", "1\n2\n3\ny\n", "1\n2\n3\n4\n", &[]);
     check("a\n", "a\n", "mine\n", "mine\n", &[]);
+    // It never came to be, and the user typed beside the place.
+    check("a\nb\nc\n", "a\nB\nc\n", "a\nmine\nb\nc\n", "a\nmine\nb\nc\n", &[]);
+    check("a\nb\nc\n", "a\nB\nc\n", "a\nb\nB\nc\n", "a\nb\nB\nc\n", &[(1, 3)]);
 }
 
 #[test]

@@ -95,7 +95,6 @@ impl Run {
         };
         Runner::new(RunnerDeps {
             session: context.id.clone(),
-            turn: context.journal.turn(),
             registry: Arc::clone(&context.registry),
             offered,
             facts: Arc::clone(&context.facts),
@@ -111,6 +110,8 @@ impl Run {
             instructions: Arc::clone(&context.instructions),
             skills: context.skills(),
             formatters: Arc::clone(&context.formatters),
+            recording: Arc::clone(&context.recording),
+            turn: self.turn.clone(),
             todos: Arc::new(todos),
             agents: Arc::new(SessionAgents(Arc::clone(context))),
             cancel,

@@ -13,11 +13,12 @@ use crate::confinement::{NetworkRight, Rights, WorkspaceRight, confine};
 use crate::format::Formatting;
 use crate::ids::CallId;
 use crate::jobs::Notices;
-use crate::ports::{Confinement, Connection, SnapshotRequest};
+use crate::ports::{By, Confinement, Connection, SnapshotRequest};
 use crate::prompt::FolderInstructions;
 use crate::search::GrantedSearch;
 use crate::snapshots::{CommandRecorder, CommandSnapshots};
 use crate::tool::{Progress, ToolContext, User};
+use crate::undo::Recorder;
 use crate::view::{Scope, View};
 use crate::web::GrantedWeb;
 
@@ -32,7 +33,7 @@ impl Runner {
         let view = View::new(Arc::clone(&ports.files), Arc::clone(editor), Arc::clone(overlay), session);
         ToolContext {
             facts: Arc::clone(&self.deps.facts),
-            view: view.narrowed(scope),
+            view: view.narrowed(scope).recorded(self.recorder(call)),
             may_quote: self.may_quote(resolved),
             search: GrantedSearch {
                 port: Arc::clone(&ports.search),
@@ -100,6 +101,11 @@ impl Runner {
             },
             overlay: Arc::clone(&connection.overlay),
         }
+    }
+
+    fn recorder(&self, call: &CallId) -> Recorder {
+        let RunnerDeps { recording, turn, config, .. } = &self.deps;
+        recording.recorder(turn.clone(), Some(call.clone()), By::Agent, config.max_undo_bytes)
     }
 
     pub(super) fn may_quote(&self, resolved: &Resolved) -> bool {

@@ -237,7 +237,7 @@ fn is_reached(deps: &RunnerDeps, key: &DocKey, is_plain: bool) -> Option<&'stati
     if free.shown && deps.connection.overlay.get(key).is_some() {
         return Some("the editor shows it and can take it back");
     }
-    (free.undoable && is_plain).then_some("it is shown, and undo takes it back")
+    (free.undoable && is_plain && deps.recording.works()).then_some("it is shown, and undo takes it back")
 }
 
 pub(super) fn is_absolute(pattern: &str) -> bool {

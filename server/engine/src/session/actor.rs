@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use super::{Choose, Context, Message, Turn, attached};
+use super::{Choose, Command, Context, Message, Turn, attached};
 use crate::config;
 use crate::event::{SessionEvent, Severity};
 use crate::history;
@@ -80,6 +80,15 @@ impl Actor {
 
     async fn prompt(&mut self, prompt: Prompt, turn: Turn, done: oneshot::Sender<TurnEnd>) {
         self.context.warn_at_opening().await;
+        if let Some(command) = Command::of(&prompt) {
+            let end = tokio::select! {
+                biased;
+                () = self.closing.cancelled() => TurnEnd::Cancelled,
+                end = self.context.run_command(command) => end,
+            };
+            let _ = done.send(end);
+            return;
+        }
         let (parts, images) = prompt.split();
         let (parts, notices) = attached::judged(&self.context, parts).await;
         for text in notices {
@@ -105,13 +114,16 @@ impl Actor {
     /// Starts a run for the prompts that wait, unless one is running: that takes them in at its next step.
     async fn start(&mut self) {
         while self.running.is_none()
-            && let Some(turn) = self.waiting.first().map(|first| first.turn.clone())
+            && let Some((turn, entry)) = self.waiting.first().map(|first| (first.turn.clone(), first.entry))
         {
             if turn.cancel.is_cancelled() {
                 self.record_end(TurnEnd::Cancelled).await;
                 self.answer(&TurnEnd::Cancelled, |waiting| waiting.turn.number == turn.number);
             } else {
-                let run = Run::new(Arc::clone(&self.context), turn.cancel.clone());
+                let message = self.context.journal.read(|entries| entries.get(entry).and_then(message_of));
+                let message = message.unwrap_or_else(|| MessageId::next(&*self.context.ports.ids));
+                self.context.undoing.runs(Some(message.clone()));
+                let run = Run::new(Arc::clone(&self.context), message, turn.cancel.clone());
                 self.running = Some(Running { turn, task: AbortOnDropHandle::new(tokio::spawn(run.run())) });
             }
         }
@@ -123,6 +135,7 @@ impl Actor {
             Some(end) => end,
             None => self.clean_up_after_panic().await,
         };
+        self.context.undoing.runs(None);
         let cancelled = end == TurnEnd::Cancelled;
         self.answer(&end, |waiting| waiting.entry < consumed || cancelled && waiting.turn.number == turn.number);
         self.flush();
@@ -201,6 +214,14 @@ impl Actor {
             self.flush();
         }
         self.answer(&TurnEnd::Cancelled, |_| true);
+    }
+}
+
+/// Of a prompt.
+fn message_of(entry: &Entry) -> Option<MessageId> {
+    match entry {
+        Entry::User { message, .. } => Some(message.clone()),
+        _ => None,
     }
 }
 

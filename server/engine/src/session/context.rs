@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use copydesk_workspace::path::AbsPath;
 
 use super::trust::TrustState;
+use super::undo::Undoing;
 use super::{Choices, Choose, Journal};
 use crate::agent::{self, Agent};
 use crate::config::{self, Config, ConfiguredModel, EditorSays, SharedConfigs};
@@ -24,6 +25,7 @@ use crate::runner::{Grants, Seen};
 use crate::skills::{self, FetchedSkills, Skills};
 use crate::tool::Facts;
 use crate::tools::JOB;
+use crate::undo::Recording;
 use crate::view::{KnownFiles, View};
 
 pub(crate) struct Context {
@@ -48,6 +50,8 @@ pub(crate) struct Context {
     /// What is wrong with the fetched ones; fetched once.
     fetched_skills: tokio::sync::OnceCell<FetchedSkills>,
     pub(crate) formatters: Arc<Learned>,
+    pub(crate) recording: Arc<Recording>,
+    pub(super) undoing: Undoing,
     pub(crate) verdicts: MediaVerdicts,
     chosen: Mutex<Chosen>,
     /// Models of this machine that were found, besides those of the configuration.
@@ -127,6 +131,12 @@ impl Context {
         let earlier = results.iter().filter(|result| result.metadata.get(JOB).is_some()).count() as u64;
         let told_of_jobs = Notices { session: id.clone(), client: Arc::clone(&connection.client) };
         let jobs = Jobs::new(Arc::clone(&ports.shell), Arc::clone(&ports.clock), told_of_jobs, earlier);
+        let recording = Recording::new(
+            id.clone(),
+            Arc::clone(&ports.changes),
+            Arc::clone(&ports.clock),
+            Arc::clone(&connection.client),
+        );
         let instructions = Arc::new(KnownInstructions::rebuild(results.iter().copied()));
         let seen = Arc::new(Seen::rebuild(results));
         let warnings = config.problems.iter().map(ToString::to_string).chain(notices);
@@ -157,6 +167,8 @@ impl Context {
             skills: Mutex::default(),
             fetched_skills: tokio::sync::OnceCell::new(),
             formatters: Arc::default(),
+            recording,
+            undoing: Undoing::default(),
             verdicts: MediaVerdicts::default(),
             chosen: Mutex::new(chosen),
             offered: Mutex::default(),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use copydesk_workspace::hash::ContentHash;
 
 use crate::event::SessionEvent;
-use crate::ids::{MessageId, SessionId};
+use crate::ids::SessionId;
 use crate::media::Media;
 use crate::message::{Entry, Todo};
 use crate::ports::{BoxFuture, Client, Store, StoreError};
@@ -58,21 +58,6 @@ impl Journal {
                 Err(error) => tracing::warn!(session = %self.session, %error, "an image or document could not be read"),
             }
         }
-    }
-
-    /// The first prompt of the last turn.
-    pub(crate) fn turn(&self) -> MessageId {
-        let entries = self.lock();
-        let mut turn = None;
-        for entry in entries.iter().rev() {
-            match entry {
-                Entry::User { message, .. } => turn = Some(message),
-                Entry::TurnEnded { .. } if turn.is_some() => break,
-                _ => {}
-            }
-        }
-        // There is no turn without a prompt.
-        turn.cloned().unwrap_or_else(|| MessageId::new(""))
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -361,6 +361,12 @@ fn first_changed(before: &Rope, edits: &EditSet) -> Option<usize> {
     Some(before.byte_to_line(first.range.start.min(before.len_bytes())) + 1)
 }
 
+/// Whom a conflict is with, where that is another session (R6.5).
+pub(super) fn by_whom(base: &Snapshot, ctx: &ToolContext) -> String {
+    let other = ctx.view.other_writer(&base.key);
+    other.map(|session| format!(" by another session of the agent ({session})")).unwrap_or_default()
+}
+
 /// A part of the present text for an error, around a one-based line, with what the model knows from it.
 pub(super) fn quote(base: &Snapshot, around: Option<usize>) -> (String, Vec<SeenFile>) {
     let text = base.text.to_string();

@@ -134,7 +134,13 @@ fn ambiguous(lines: &[usize]) -> String {
 
 fn not_found(base: &Snapshot, nearest: Option<NearMiss>, ctx: &ToolContext) -> (String, Vec<SeenFile>) {
     let is_fresh = ctx.seen.get(base.key.path()) == Some(base.hash);
-    let state = if is_fresh { "" } else { " You have not seen the file as it now stands." };
+    let state = match (is_fresh, ctx.view.other_writer(&base.key)) {
+        (true, _) => String::new(),
+        (false, None) => " You have not seen the file as it now stands.".to_owned(),
+        (false, Some(_)) => {
+            format!(" The file was changed{}, and you have not seen it since.", change::by_whom(base, ctx))
+        }
+    };
     let text = format!("{} was not changed: `oldString` was not found in it.{state}", base.path);
     let miss = nearest.as_ref().map(|near| {
         format!("The nearest text is at lines {}-{}, and differs: {}", near.first_line, near.last_line, near.difference)

@@ -70,8 +70,8 @@ fn replace(base: Snapshot, content: &str, ctx: &ToolContext) -> Result<Change, T
     let seen = ctx.seen.get(base.key.path());
     if base.text.len_bytes() > 0 && seen != Some(base.hash) {
         let why = match seen {
-            None => "exists already, and you have not read it",
-            Some(_) => "has changed since you last saw it",
+            None => "exists already, and you have not read it".to_owned(),
+            Some(_) => format!("has changed since you last saw it{}", change::by_whom(&base, ctx)),
         };
         let path = &base.path;
         let (quote, seen) = change::quote(&base, None);

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::held::{Silent, is_asked};
 use super::open::{OpenEdit, OpenFailure};
+use super::record::Recorded;
 use super::relocate::Relocation;
 use super::through::{Route, Through};
 use super::{Applied, FileEdit, Snapshot, Source, View, ViewError};
@@ -65,12 +66,20 @@ impl View {
         if cancel.is_cancelled() {
             return Err(ToolError::Cancelled.into());
         }
+        let recorded = self.record(&open, &disk).await?;
         let applied = match self.apply_open(open, label).await {
             Ok(shown) => shown,
-            Err(OpenFailure::Moved(reason)) => return Err(CommitError::BaseMoved(reason)),
-            Err(OpenFailure::Refused { reason, shown }) => {
-                let states = self.revert(&shown, &[], label).await;
-                return Err(tell(&reason, &states, &disk));
+            Err(OpenFailure::Moved(reason)) => {
+                recorded.void().await;
+                return Err(CommitError::BaseMoved(reason));
+            }
+            Err(OpenFailure::Refused { reason, shown, may_come }) => {
+                let reverted = self.revert(&shown, &[], label).await;
+                // What may be shown yet stays recorded, so that an undo finds it.
+                if reverted.is_all && !may_come {
+                    recorded.void().await;
+                }
+                return Err(tell(&reason, &reverted.states, &disk));
             }
         };
         for index in 0..disk.len() {
@@ -78,7 +87,7 @@ impl View {
                 Ok(()) => {}
                 Err(error) => {
                     let (done, rest) = disk.split_at(index);
-                    return Err(self.late_failure(error, &applied, done, rest, label).await);
+                    return Err(self.late_failure(error, &applied, done, rest, label, recorded).await);
                 }
             }
         }
@@ -250,13 +259,18 @@ impl View {
         done: &[Step],
         rest: &[Step],
         label: &str,
+        recorded: Recorded<'_>,
     ) -> CommitError {
         let moved = matches!(error, DiskError::Changed(_) | DiskError::Exists(_));
         if moved && shown.is_empty() && done.is_empty() {
+            recorded.void().await;
             return CommitError::BaseMoved(error.to_string());
         }
-        let states = self.revert(shown, done, label).await;
-        tell(&error.to_string(), &states, rest)
+        let reverted = self.revert(shown, done, label).await;
+        if reverted.is_all {
+            recorded.void().await;
+        }
+        tell(&error.to_string(), &reverted.states, rest)
     }
 
     fn book(&self, edit: &DiskEdit, label: &str) {

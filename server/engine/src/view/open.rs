@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use super::{Applied, View};
 use crate::overlay::{Arrival, ExpectationId, Overlay};
 use crate::ports::{ApplyRequest, DocumentEdit, EditorError};
+use crate::undo::UNDO;
 
 /// From the editor's answer to the change that shows it.
 const SHOWN_WITHIN: Duration = Duration::from_secs(1);
@@ -45,6 +46,8 @@ pub(super) enum OpenFailure {
         reason: String,
         /// What the editor has applied all the same.
         shown: Vec<Shown>,
+        /// The editor has not said no: the rest may be shown yet.
+        may_come: bool,
     },
 }
 
@@ -60,13 +63,14 @@ impl View {
             Err(failure) => failure,
         };
         if !refusal.retry || !shown.is_empty() {
-            return Err(OpenFailure::Refused { reason: refusal.reason, shown });
+            return Err(OpenFailure::Refused { reason: refusal.reason, shown, may_come: !refusal.retry });
         }
         self.typing_told(&batch).await;
         let batch = self.rebased(batch)?;
         self.send(&batch, label).await.map_err(|(refusal, shown)| OpenFailure::Refused {
             reason: format!("conflict: {} again, also for its present text", refusal.reason),
             shown,
+            may_come: !refusal.retry,
         })
     }
 
@@ -74,7 +78,7 @@ impl View {
     pub(super) async fn send(&self, batch: &[OpenEdit], label: &str) -> Result<Vec<Shown>, (Refusal, Vec<Shown>)> {
         let announced = Announced::new(&self.overlay, batch, label);
         let documents = batch.iter().map(OpenEdit::request).collect();
-        let request = ApplyRequest { label: step_name(batch), documents };
+        let request = ApplyRequest { label: step_name(batch, label), documents };
         let apply = self.editor.apply(request);
         tokio::pin!(apply);
         let answer = tokio::select! {
@@ -202,8 +206,9 @@ impl Drop for Announced<'_> {
 }
 
 /// What an editor lists the undo step as.
-fn step_name(batch: &[OpenEdit]) -> String {
+fn step_name(batch: &[OpenEdit], label: &str) -> String {
     match batch {
+        [edit] if label == UNDO => format!("Copydesk: undo in {}", edit.path.name()),
         [edit] => format!("Copydesk: edit {}", edit.path.name()),
         edits => format!("Copydesk: edit {} files", edits.len()),
     }

@@ -23,18 +23,18 @@ pub(super) struct Relocation {
     pub(super) path: AbsPath,
     pub(super) key: DocKey,
     /// The whole file, as it is.
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     before: Rope,
     /// `None` for a deletion.
-    target: Option<Target>,
+    pub(super) target: Option<Target>,
 }
 
 #[derive(Debug, Clone)]
-struct Target {
+pub(super) struct Target {
     path: AbsPath,
-    key: DocKey,
+    pub(super) key: DocKey,
     after: Rope,
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl View {

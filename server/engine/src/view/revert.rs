@@ -4,27 +4,35 @@ use copydesk_workspace::disk::Expected;
 use copydesk_workspace::edit::EditSet;
 use copydesk_workspace::encoding::encode;
 use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::AbsPath;
 
 use super::View;
 use super::apply::{DiskEdit, Step};
 use super::open::{OpenEdit, Shown};
 use super::through::Route;
 
-impl View {
+pub(super) struct Reverted {
     /// A line a file, the latest first.
-    pub(super) async fn revert(&self, shown: &[Shown], done: &[Step], label: &str) -> Vec<String> {
-        let mut states = Vec::new();
+    pub(super) states: Vec<String>,
+    /// Nothing is in force any more.
+    pub(super) is_all: bool,
+}
+
+impl View {
+    pub(super) async fn revert(&self, shown: &[Shown], done: &[Step], label: &str) -> Reverted {
+        let mut results = Vec::new();
         for step in done.iter().rev() {
             let reverted = match step {
                 Step::Write(edit) => self.revert_disk(edit).await,
                 Step::Relocate(relocation) => self.restore(relocation).await,
             };
-            states.push(state(&step.path().to_string(), reverted));
+            results.push((step.path(), reverted));
         }
         for shown in shown.iter().rev() {
-            states.push(state(&shown.applied.path.to_string(), self.revert_open(shown, label).await));
+            results.push((&shown.applied.path, self.revert_open(shown, label).await));
         }
-        states
+        let is_all = results.iter().all(|(_, reverted)| reverted.is_ok());
+        Reverted { states: results.into_iter().map(|(path, reverted)| state(path, reverted)).collect(), is_all }
     }
 
     async fn revert_disk(&self, edit: &DiskEdit) -> Result<(), String> {
@@ -64,7 +72,7 @@ impl View {
     }
 }
 
-fn state(path: &str, reverted: Result<(), String>) -> String {
+fn state(path: &AbsPath, reverted: Result<(), String>) -> String {
     match reverted {
         Ok(()) => format!("{path}: the change was taken back"),
         Err(reason) => format!("{path}: the change is STILL IN FORCE, it could not be taken back: {reason}"),

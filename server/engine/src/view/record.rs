@@ -1,0 +1,122 @@
+//! What a batch of edits will do, told to the record before any of it is done.
+
+use copydesk_workspace::encoding::encode;
+use copydesk_workspace::path::AbsPath;
+use ropey::Rope;
+
+use super::View;
+use super::apply::{DiskEdit, Step};
+use super::open::OpenEdit;
+use super::relocate::Relocation;
+use crate::ports::{ChangeId, NewContent};
+use crate::tool::CommitError;
+use crate::undo::{FileChanged, Recorder};
+
+/// The rows of one batch.
+#[derive(Default)]
+pub(super) struct Recorded<'a>(Option<(&'a Recorder, Vec<ChangeId>)>);
+
+impl Recorded<'_> {
+    /// Nothing of the batch is in force.
+    pub(super) async fn void(self) {
+        if let Some((recorder, ids)) = self.0 {
+            recorder.void(ids).await;
+        }
+    }
+}
+
+impl View {
+    /// The first time that it fails nothing is done yet: whether these edits may be made without undo is decided anew (R5.4).
+    pub(super) async fn record(&self, open: &[OpenEdit], disk: &[Step]) -> Result<Recorded<'_>, CommitError> {
+        let Some(recorder) = &self.recorder else { return Ok(Recorded::default()) };
+        let mut changes = Vec::with_capacity(open.len() + disk.len());
+        for edit in open {
+            changes.push(of_open(edit));
+        }
+        for step in disk {
+            changes.push(match step {
+                Step::Write(edit) => self.of_write(edit).await,
+                Step::Relocate(relocation) => self.of_relocation(relocation).await,
+            });
+        }
+        self.record_all(recorder, changes).await
+    }
+
+    pub(super) async fn record_all<'a>(
+        &self,
+        recorder: &'a Recorder,
+        changes: Vec<FileChanged>,
+    ) -> Result<Recorded<'a>, CommitError> {
+        let worked = recorder.works();
+        match recorder.record(changes).await {
+            Ok(ids) => Ok(Recorded(Some((recorder, ids)))),
+            Err(error) if worked => Err(CommitError::BaseMoved(error.to_string())),
+            Err(_) => Ok(Recorded::default()),
+        }
+    }
+
+    async fn of_write(&self, edit: &DiskEdit) -> FileChanged {
+        let path = edit.key.path();
+        let mode = self.mode(path).await;
+        let before = edit.before.as_ref().map(|before| {
+            let bytes = encode(&before.text.to_string(), before.encoding);
+            NewContent::new(bytes, mode)
+        });
+        FileChanged {
+            path: path.clone(),
+            moved_to: None,
+            made_folder: self.missing_folder(path).await,
+            before,
+            after: Some(NewContent::new(edit.bytes.clone(), mode)),
+        }
+    }
+
+    async fn of_relocation(&self, relocation: &Relocation) -> FileChanged {
+        let path = relocation.key.path();
+        let mode = self.mode(path).await;
+        let target = relocation.target.as_ref();
+        let moved_to = target.map(|target| target.key.path().clone());
+        let made_folder = match &moved_to {
+            Some(to) => self.missing_folder(to).await,
+            None => None,
+        };
+        FileChanged {
+            path: path.clone(),
+            moved_to,
+            made_folder,
+            before: Some(NewContent::new(relocation.bytes.clone(), mode)),
+            after: target.map(|target| NewContent::new(target.bytes.clone(), mode)),
+        }
+    }
+
+    pub(super) async fn mode(&self, path: &AbsPath) -> Option<u32> {
+        self.files.stat(path.clone()).await.ok()?.mode
+    }
+
+    /// The topmost folder on the way that is not there.
+    pub(super) async fn missing_folder(&self, path: &AbsPath) -> Option<AbsPath> {
+        let mut missing = None;
+        let mut at = path.parent();
+        while let Some(folder) = at {
+            if self.files.stat(folder.clone()).await.is_ok() {
+                break;
+            }
+            at = folder.parent();
+            missing = Some(folder);
+        }
+        missing
+    }
+}
+
+/// Of the document as the editor has it.
+fn of_open(edit: &OpenEdit) -> FileChanged {
+    let content = |text: &Rope| Some(NewContent::new(text.to_string().into_bytes(), None));
+    FileChanged {
+        path: edit.key.path().clone(),
+        moved_to: None,
+        made_folder: None,
+        before: content(&edit.base),
+        // One that does not fit is never sent.
+        after: content(&edit.edits.apply(&edit.base).unwrap_or_else(|_| edit.base.clone())),
+    }
+}
