@@ -9,7 +9,6 @@ use crate::ports::{By, Change, StoreError};
 use crate::undo::{
     Back, UndoError, UndoOutcome, UndoReport, UndoWhat, UndoneFile, is_of_agent, newest_undo, turns_in_force,
 };
-use crate::view::View;
 
 /// The longest title of a turn, in characters.
 const LONGEST_TITLE: usize = 80;
@@ -55,9 +54,8 @@ impl Context {
         {
             return Err(error.into());
         }
-        let connection = self.connection();
         let files = &self.ports.files;
-        let view = View::new(files.clone(), connection.editor, connection.overlay, self.id.clone());
+        let view = self.view();
         let id = MessageId::next(&*self.ports.ids);
         let back = Back { session: &self.id, view: &view, files, recording: &self.recording, id: &id, most_kept };
         let mut all = changes.list(self.id.clone()).await?;
@@ -89,7 +87,8 @@ impl Context {
         if is_last && report.files.iter().all(|file| file.outcome == UndoOutcome::Unchanged) {
             return Err(UndoError::NothingToUndo);
         }
-        self.tell_model(&what, &report).await;
+        self.tell_of_undo(&what, &report).await;
+        self.tell_of_new_changes().await;
         Ok(report)
     }
 
@@ -146,7 +145,7 @@ impl Context {
         })
     }
 
-    async fn tell_model(&self, what: &UndoWhat, report: &UndoReport) {
+    async fn tell_of_undo(&self, what: &UndoWhat, report: &UndoReport) {
         let changed: Vec<&UndoneFile> =
             report.files.iter().filter(|file| file.outcome != UndoOutcome::Unchanged).collect();
         if changed.is_empty() {
