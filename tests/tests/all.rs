@@ -48,6 +48,8 @@ mod terminal;
 mod trust;
 #[path = "all/turns.rs"]
 mod turns;
+#[path = "all/undo.rs"]
+mod undo;
 #[path = "all/upkeep.rs"]
 mod upkeep;
 #[path = "all/web.rs"]
