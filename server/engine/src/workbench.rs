@@ -156,6 +156,7 @@ pub(crate) struct Bench {
     pub(crate) kept: Arc<MemoryGrants>,
     pub(crate) changes: Arc<MemoryChanges>,
     recording: OnceLock<Arc<Recording>>,
+    clock: Arc<FakeClock>,
     ids: Arc<FakeIds>,
     pub(crate) seen: Arc<Seen>,
     pub(crate) known: Arc<KnownFiles>,
@@ -208,6 +209,7 @@ impl Bench {
             changes: MemoryChanges::new(),
             snapshots,
             recording: OnceLock::new(),
+            clock: Arc::default(),
             skills: Arc::default(),
             overlay,
             editor,
@@ -311,7 +313,7 @@ impl Bench {
 
     fn recording(&self) -> Arc<Recording> {
         let session = SessionId::new("ses_1");
-        let clock = Arc::new(FakeClock::default());
+        let clock = self.clock.clone();
         Arc::clone(
             self.recording.get_or_init(|| Recording::new(session, self.changes.clone(), clock, self.client.clone())),
         )
@@ -367,7 +369,7 @@ impl Bench {
                 snapshots: self.snapshots.clone(),
                 version_control: MemoryVersionControl::new(),
                 changes: self.changes.clone(),
-                clock: Arc::new(FakeClock::default()),
+                clock: self.clock.clone(),
                 ids: self.ids.clone(),
             },
             config: Arc::new(self.config.clone()),
