@@ -1,6 +1,21 @@
 // Types of Copydesk's additions to LSP and ACP. Generated from the table of methods: do not edit.
 // ACP's own types are those of its SDK.
 
+/** One run of lines that the agent changed. */
+export interface ChangeHunk {
+  /** The same for as long as the hunk is there, however lines move. */
+  id: number;
+  /** The turn that made it. */
+  turn: string;
+  state: HunkState;
+  /** The lines in the present text; empty where the hunk only removes. */
+  range: TextRange;
+  /** The lines that they stand for, in the text without the hunk; empty where the hunk only adds. */
+  oldRange: TextRange;
+  oldText: string;
+  newText: string;
+}
+
 /** What happened to a file as a whole. */
 export type ChangeKind = "created" | "modified" | "deleted" | "moved";
 
@@ -12,6 +27,37 @@ export interface ChangedFile {
 
 /** What happened to the file. */
 export type ChangedFileKind = "created" | "changed" | "deleted";
+
+/** Daemon to client: the list of a session's changes is another one. To clients that opted in with `changes`; many changes may be told as one. */
+export interface ChangedParams {
+  sessionId: string;
+}
+
+/** Client to daemon: decide on hunks, then list what the agent changed. Works while the agent does. */
+export interface ChangesParams {
+  sessionId: string;
+  /** Absent: `session`. */
+  scope?: ChangesScope;
+  /** Hunks that stay. */
+  accept?: HunkChoice | null;
+  /** Hunks that are taken back; the model is told. What `accept` names too stays. */
+  reject?: HunkChoice | null;
+}
+
+/** What the agent changed, as it is after the decisions. */
+export interface ChangesResult {
+  files: FileChanges[];
+  /** Lines, over all files. */
+  added: number;
+  removed: number;
+  /** Hunks that were decided by this request. */
+  decided?: number[];
+  /** Hunks that could not be decided. */
+  undecided?: UndecidedHunk[];
+}
+
+/** Of which edits. */
+export type ChangesScope = "session" | "last_turn" | { turn: string };
 
 /** `capabilities.experimental.copydesk` in a client's `initialize`: without it nothing but standard LSP is ever sent. */
 export interface ClientOptIn {
@@ -25,6 +71,8 @@ export interface ClientOptIn {
   save?: boolean;
   /** The client answers `_copydesk/language`. */
   language?: boolean;
+  /** The client is told by `_copydesk/changed` that there is another list of changes, and lets its user decide on them: what undo reaches is edited without an ask. */
+  changes?: boolean;
   /** Whether the user trusts the workspace, where the client has a notion of it; a change is told by `_copydesk/trust_changed`. */
   trust?: WorkspaceTrust | null;
 }
@@ -92,6 +140,22 @@ export interface DocumentVersion {
   version?: number | null;
 }
 
+/** The agent's changes of one file. */
+export interface FileChanges {
+  uri: string;
+  kind: ChangeKind;
+  /** Where a moved file stood before. */
+  from?: string | null;
+  /** The version of the open document that the ranges are of; absent: the file on the disk. */
+  version?: number | null;
+  /** It is no text: its one hunk is the whole file, and has no texts. */
+  binary?: boolean;
+  added: number;
+  removed: number;
+  /** From the top of the file down. */
+  hunks: ChangeHunk[];
+}
+
 /** Daemon to client: these files changed on the disk. Clean buffers are read again before the answer; buffers with unsaved text are left alone. */
 export interface FilesChangedParams {
   files: ChangedFile[];
@@ -141,6 +205,12 @@ export interface GrantsResult {
   /** For the user: why nothing that was kept holds, where that is so. */
   problem?: string | null;
 }
+
+/** Which hunks a decision is about. */
+export type HunkChoice = "all" | { files: string[] } | { hunks: number[] };
+
+/** How a hunk stands. */
+export type HunkState = "undecided" | "accepted" | "rejected" | "outdated";
 
 /** Daemon to client: send this request to a language server of the editor's that looks at the document and knows the method. */
 export interface LanguageParams {
@@ -213,9 +283,69 @@ export interface ServerOptIn {
   methods: string[];
 }
 
+/** LSP's `Position`: both from 0. */
+export interface TextPosition {
+  line: number;
+  character: number;
+}
+
+/** LSP's `Range`. */
+export interface TextRange {
+  start: TextPosition;
+  end: TextPosition;
+}
+
 /** Client to daemon: the user has changed his mind about the workspace. In force from the next turn of each session on. */
 export interface TrustChangedParams {
   trust: WorkspaceTrust;
+}
+
+/** A hunk that could not be decided. */
+export interface UndecidedHunk {
+  id: number;
+  why: WhyUndecided;
+  /** In words for the user. */
+  reason: string;
+}
+
+/** How the undo of one file ended. */
+export type UndoOutcome = "restored" | "removed" | "moved_back" | "unchanged" | "conflict" | "unavailable" | "failed";
+
+/** Client to daemon: take back what the agent did, and leave what the user typed. */
+export interface UndoParams {
+  sessionId: string;
+  /** Absent: `last`. */
+  what?: UndoWhat;
+}
+
+/** What became of it, a file each. */
+export interface UndoResult {
+  /** The turn that was taken back, or put back. */
+  turn?: string | null;
+  /** The first line of the turn's prompt. */
+  title: string;
+  files: UndoneFile[];
+  /** Lines that came and went by this. */
+  added: number;
+  removed: number;
+  /** All of it in words for the user. */
+  text: string;
+}
+
+/** What is taken back. */
+export type UndoWhat = "last" | "redo" | { turn: string } | { call: string };
+
+/** What became of one file. */
+export interface UndoneFile {
+  /** Where the file stood before the undo, or stands now where there was none. */
+  uri: string;
+  outcome: UndoOutcome;
+  /** Of a file that was moved back: where it stands now. */
+  to?: string | null;
+  /** Of a conflict: the other hunks of the file were taken back. */
+  partly?: boolean;
+  /** For the user: what stands in the way, where something does. */
+  reason?: string | null;
 }
 
 /** A document that could not be saved. */
@@ -224,6 +354,9 @@ export interface UnsavedDocument {
   /** For the model and the user, in a sentence. */
   reason: string;
 }
+
+/** Why a hunk could not be decided. */
+export type WhyUndecided = "gone" | "outdated" | "conflict";
 
 /** The editor's own word on the workspace. */
 export type WorkspaceTrust = "trusted" | "untrusted";
@@ -244,12 +377,18 @@ export interface DaemonRequests {
 export interface ClientRequests {
   /** What the user has allowed for longer than once, as it holds in a session; takes back what is named. */
   "_copydesk/grants": { params: GrantsParams; result: GrantsResult };
+  /** Takes back what a turn or a tool call did to files, or puts it back; what the user typed stays. */
+  "_copydesk/undo": { params: UndoParams; result: UndoResult };
+  /** What the agent changed, hunk by hunk; accepts and rejects what is named first. */
+  "_copydesk/changes": { params: ChangesParams; result: ChangesResult };
   /** A turn or the whole session as one patch, or the files that it touched against Git's HEAD. */
   "_copydesk/diff": { params: DiffParams; result: DiffResult };
 }
 
 /** What the daemon tells the client, by the names of the methods. */
 export interface DaemonNotifications {
+  /** The list of a session's changes is another one; ask for it with `_copydesk/changes`. */
+  "_copydesk/changed": ChangedParams;
 }
 
 /** What the client tells the daemon, by the names of the methods. */

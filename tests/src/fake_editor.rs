@@ -225,6 +225,12 @@ impl FakeEditor {
         params["update"].take()
     }
 
+    /// The names of the commands that a prompt may be.
+    pub async fn await_commands(&self) -> Vec<String> {
+        let commands = self.until("the commands of a session", |state| state.commands.as_array().cloned()).await;
+        commands.iter().map(|command| command["name"].as_str().expect("a name").to_owned()).collect()
+    }
+
     /// The next request of this method that no script answers, to be answered by [`Self::respond`].
     pub async fn await_request(&self, method: &str) -> (Value, Value) {
         self.until(&format!("a request {method}"), |state| state.take_request(method)).await

@@ -14,6 +14,8 @@ mod auth;
 mod cost;
 #[path = "all/demo.rs"]
 mod demo;
+#[path = "all/diffs.rs"]
+mod diffs;
 #[path = "all/editing.rs"]
 mod editing;
 #[path = "all/first_run.rs"]
@@ -50,6 +52,8 @@ mod trust;
 mod turns;
 #[path = "all/undo.rs"]
 mod undo;
+#[path = "all/undo_by_users.rs"]
+mod undo_by_users;
 #[path = "all/upkeep.rs"]
 mod upkeep;
 #[path = "all/web.rs"]

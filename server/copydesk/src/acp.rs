@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::agent_description;
 use crate::lsp::Services;
-use crate::session_client::{NoticeStyle, SessionClient};
+use crate::session_client::{NoticeStyle, SessionClient, Takes};
 use crate::session_methods::SessionMethods;
 
 use self::client::AcpClient;
@@ -56,7 +56,11 @@ impl Face {
 
     fn sessions_of(&self, client: AcpClient) -> SessionMethods {
         let notices = if client.shows_notices { NoticeStyle::Update } else { NoticeStyle::Text };
-        let session_client = SessionClient::start(self.peer.clone(), notices, Box::new(move || client.forms));
+        let session_client = SessionClient::start(
+            self.peer.clone(),
+            notices,
+            Takes { forms: Box::new(move || client.forms), changed: Box::new(|| false) },
+        );
         let connection = Connection {
             client: session_client.clone(),
             editor: Arc::new(editor::AcpEditor::new(self.peer.clone(), &client)),

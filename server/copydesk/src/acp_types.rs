@@ -12,7 +12,7 @@ use copydesk_engine::message::{FileDiff, PromptPart, Todo, ToolStatus, TurnEnd};
 use copydesk_engine::permission::Mode;
 use copydesk_engine::ports::{Ask, AskOutcome, AskedPart, Elsewhere, OptionKind, Preview};
 use copydesk_engine::run::{TurnLimits, TurnSpent};
-use copydesk_engine::session::Choices;
+use copydesk_engine::session::{Choices, Command};
 use copydesk_engine::tool::ToolKind;
 use copydesk_protocol::additions::{LoadMeta, LoadedMeta, OutcomeMeta};
 use serde_json::{Value, json};
@@ -148,6 +148,12 @@ pub fn chosen(choices: &Choices) -> [acp::SessionUpdate; 2] {
         acp::SessionUpdate::ConfigOptionUpdate(acp::ConfigOptionUpdate::new(options(choices))),
         acp::SessionUpdate::CurrentModeUpdate(acp::CurrentModeUpdate::new(choices.agent.clone())),
     ]
+}
+
+/// What a whole prompt may ask of the session itself.
+pub fn commands() -> acp::SessionUpdate {
+    let commands = Command::ALL.map(|command| acp::AvailableCommand::new(command.name(), command.description()));
+    acp::SessionUpdate::AvailableCommandsUpdate(acp::AvailableCommandsUpdate::new(commands.to_vec()))
 }
 
 /// Of an answer that holds for longer.

@@ -27,6 +27,9 @@ pub enum Command {
     Acp,
     /// Run one prompt in this folder and show its turn; what standard input holds, where it is no terminal, is given as context
     Run(Run),
+    /// Take back what the agent did to the files of this folder in its last turn; what you changed yourself stays. Exit code 1 where not all of it could be
+    /// taken back
+    Undo(Undo),
     /// Show what the agent did to the files of this folder in its last turn, as a patch
     Diff(Diff),
     /// Keep the keys of providers in a file that only you can read
@@ -94,6 +97,25 @@ pub struct Run {
 }
 
 #[derive(Debug, Args)]
+pub struct Undo {
+    /// Take back this turn instead; the id is one of those that `copydesk diff --json` and the protocol tell
+    #[arg(long, value_name = "ID", conflicts_with_all = ["call", "redo"])]
+    pub turn: Option<String>,
+    /// Take back what this tool call did alone
+    #[arg(long, value_name = "ID", conflicts_with = "redo")]
+    pub call: Option<String>,
+    /// Put back what was taken back last
+    #[arg(long)]
+    pub redo: bool,
+    /// In the session of this id instead of the one that was used last here
+    #[arg(short, long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct Diff {
     /// What this turn did instead
     #[arg(long, value_name = "ID", conflicts_with_all = ["all", "head"])]
@@ -117,7 +139,7 @@ pub struct Diff {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PermissionMode {
-    /// Whatever changes something is asked, unless a rule allows it
+    /// Commands that may change something are asked, unless a rule allows them, and so is every edit that nobody sees or undo does not reach
     Ask,
     /// Edits and simple file commands inside the workspace are free; network, destructive and other commands are asked
     Workspace,

@@ -26,7 +26,7 @@ use tower_lsp_server::jsonrpc;
 use tower_lsp_server::{ClientSocket, LspService};
 use tower_service::Service;
 
-use crate::session_client::{NoticeStyle, SessionClient};
+use crate::session_client::{NoticeStyle, SessionClient, Takes};
 use crate::session_methods::SessionMethods;
 
 use self::client_state::ClientState;
@@ -50,7 +50,7 @@ pub struct Services {
 }
 
 /// Additions of ours that speak of a session.
-const OF_SESSIONS: [&str; 2] = [methods::GRANTS, methods::DIFF];
+const OF_SESSIONS: [&str; 4] = [methods::GRANTS, methods::UNDO, methods::CHANGES, methods::DIFF];
 
 /// One editor.
 pub struct Face {
@@ -67,10 +67,11 @@ impl Face {
     pub fn new(peer: Peer, services: &Services) -> Arc<Self> {
         let state = Arc::new(ClientState::new(peer.clone()));
         let overlay = Arc::new(Overlay::new());
-        let client = SessionClient::start(peer, NoticeStyle::Own(Arc::new(editor::Messages(state.clone()))), {
-            let state = state.clone();
-            Box::new(move || state.forms())
-        });
+        let takes = {
+            let (forms, changed) = (state.clone(), state.clone());
+            Takes { forms: Box::new(move || forms.forms()), changed: Box::new(move || changed.hears_of_changes()) }
+        };
+        let client = SessionClient::start(peer, NoticeStyle::Own(Arc::new(editor::Messages(state.clone()))), takes);
         let editor: Arc<dyn Editor> =
             Arc::new(editor::LspEditor { state: state.clone(), client: client.clone(), overlay: overlay.clone() });
         let diagnostics: Arc<dyn Diagnostics> =

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Command::Serve => runtime.block_on(run_lsp()),
         Command::Acp => runtime.block_on(run_acp()),
         Command::Run(run) => runtime.block_on(terminal::run(run, Adapters::of_process().into_services())),
+        Command::Undo(undo) => runtime.block_on(terminal::undo(undo, Adapters::of_process().into_services())),
         Command::Diff(diff) => runtime.block_on(terminal::diff(diff, Adapters::of_process().into_services())),
         Command::Auth { command } => {
             runtime.block_on(look_after(async |at, out| commands::auth::run(&command, at, out).await))

@@ -11,6 +11,7 @@ use copydesk_engine::ids::SessionId;
 use copydesk_engine::inquiry::{self, Inquiry, InquiryOutcome};
 use copydesk_engine::ports::{Ask, AskOutcome, BoxFuture, Client, Typed, WantedLine};
 use copydesk_engine::session::SessionHandle;
+use copydesk_protocol::methods;
 use copydesk_protocol::rpc::{CallError, Peer};
 use futures::FutureExt as _;
 use serde_json::json;
@@ -43,12 +44,17 @@ pub enum NoticeStyle {
     Text,
 }
 
-/// Which forms (ACP's elicitation) the client shows, known once it has introduced itself.
-pub type TakesForms = Box<dyn Fn() -> Forms + Send + Sync>;
+/// What the client takes, known once it has introduced itself.
+pub struct Takes {
+    /// Which forms (ACP's elicitation) it shows.
+    pub forms: Box<dyn Fn() -> Forms + Send + Sync>,
+    /// `_copydesk/changed`.
+    pub changed: Box<dyn Fn() -> bool + Send + Sync>,
+}
 
 pub struct SessionClient {
     peer: Peer,
-    takes_forms: TakesForms,
+    takes: Arc<Takes>,
     queue: mpsc::Sender<Item>,
     sessions: Arc<Mutex<HashMap<SessionId, SessionHandle>>>,
 }
@@ -57,17 +63,21 @@ enum Item {
     Event(SessionId, Box<SessionEvent>),
     /// Everything before it has been handed to the writer when this is answered; with a session, its notices too.
     Flush(Option<SessionId>, oneshot::Sender<()>),
+    /// The session is open: its commands are told.
+    Commands(SessionId),
     /// The session is closed.
     Forget(SessionId),
 }
 
 impl SessionClient {
     /// The pump ends when the client is dropped.
-    pub fn start(peer: Peer, notices: NoticeStyle, takes_forms: TakesForms) -> Arc<Self> {
+    pub fn start(peer: Peer, notices: NoticeStyle, takes: Takes) -> Arc<Self> {
+        let takes = Arc::new(takes);
         let (queue, items) = mpsc::channel(QUEUE);
         let sessions = Arc::new(Mutex::new(HashMap::new()));
         let pump = Pump {
             peer: peer.clone(),
+            takes: takes.clone(),
             notices,
             noticed: 0,
             held: HashMap::new(),
@@ -76,12 +86,18 @@ impl SessionClient {
             sent: HashMap::new(),
         };
         tokio::spawn(pump.run(items));
-        Arc::new(Self { peer, takes_forms, queue, sessions })
+        Arc::new(Self { peer, takes, queue, sessions })
     }
 
     /// Config options are told as the session's handle has them.
     pub fn add(&self, session: SessionHandle) {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id().clone(), session);
+    }
+
+    /// Tells which commands a prompt may be.
+    pub async fn offer_commands(&self, session: &SessionId) {
+        // An error means that the pump is gone with its connection.
+        let _ = self.queue.send(Item::Commands(session.clone())).await;
     }
 
     /// The session is closed: its updates so far are sent, and nothing is kept of it, unless it was opened again meanwhile.
@@ -148,7 +164,7 @@ impl Client for SessionClient {
 
     fn inquire(&self, session: SessionId, inquiry: Inquiry) -> BoxFuture<'_, InquiryOutcome> {
         Box::pin(async move {
-            let by_form = match (self.takes_forms)() {
+            let by_form = match (self.takes.forms)() {
                 Forms::None => None,
                 Forms::Plain | Forms::WithSecrets => self.by_form(&session, &inquiry).await,
             };
@@ -163,7 +179,7 @@ impl Client for SessionClient {
 impl SessionClient {
     /// What is answered is in no log: neither the request nor an error of the client's says anything of it.
     async fn line(&self, session: &SessionId, wanted: &WantedLine) -> Option<Typed> {
-        let is_taken = match (self.takes_forms)() {
+        let is_taken = match (self.takes.forms)() {
             Forms::None => false,
             Forms::Plain => !wanted.prompt.is_secret,
             Forms::WithSecrets => true,
@@ -201,6 +217,7 @@ impl SessionClient {
 /// Merges deltas, keeps the order of everything else.
 struct Pump {
     peer: Peer,
+    takes: Arc<Takes>,
     notices: NoticeStyle,
     /// Messages of notices so far.
     noticed: u64,
@@ -241,6 +258,7 @@ impl Pump {
     async fn work(&mut self, item: Item) {
         match item {
             Item::Event(session, event) => self.take(session, *event).await,
+            Item::Commands(session) => self.notify(&session, &acp_types::commands()).await,
             Item::Forget(session) => {
                 self.held.remove(&session);
                 self.sent.remove(&session);
@@ -306,9 +324,22 @@ impl Pump {
     }
 
     async fn send(&mut self, session: &SessionId, event: SessionEvent) {
-        if let SessionEvent::Notice { severity, text } = event {
-            return self.notice(session, severity, text).await;
+        match event {
+            SessionEvent::Notice { severity, text } => return self.notice(session, severity, text).await,
+            SessionEvent::Changes => return self.changed(session).await,
+            event => self.send_update(session, event).await,
         }
+    }
+
+    /// ACP has no word for it.
+    async fn changed(&self, session: &SessionId) {
+        if (self.takes.changed)() {
+            // Closed: the connection's end is told to the session by its face.
+            let _ = self.peer.notify(methods::CHANGED, json!({ "sessionId": session })).await;
+        }
+    }
+
+    async fn send_update(&mut self, session: &SessionId, event: SessionEvent) {
         // A line for people; the update below has the numbers for clients that count down.
         if let SessionEvent::Retry(retry) = &event {
             self.notice(session, Severity::Warning, retry.to_string()).await;

@@ -36,8 +36,11 @@ impl Handler for Recorder {
     }
 
     fn notification(&self, notification: Notification) {
-        assert_eq!(notification.method, "session/update");
-        let _ = self.told.send((Instant::now(), notification.params["update"].clone()));
+        let told = match notification.method.as_str() {
+            "session/update" => notification.params["update"].clone(),
+            method => json!({ "method": method, "params": notification.params }),
+        };
+        let _ = self.told.send((Instant::now(), told));
     }
 }
 
@@ -62,6 +65,14 @@ async fn connect_with(
     notices: NoticeStyle,
     answer: Result<Value, RpcError>,
 ) -> (Arc<SessionClient>, SessionId, UnboundedReceiver<(Instant, Value)>) {
+    connect_taking(Takes { forms: Box::new(|| Forms::None), changed: Box::new(|| false) }, notices, answer).await
+}
+
+async fn connect_taking(
+    takes: Takes,
+    notices: NoticeStyle,
+    answer: Result<Value, RpcError>,
+) -> (Arc<SessionClient>, SessionId, UnboundedReceiver<(Instant, Value)>) {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let options = || Options { framing: Framing::Lines, cancel: CancelDialect::Lsp };
     let (told, heard) = mpsc::unbounded_channel();
@@ -73,7 +84,7 @@ async fn connect_with(
         let _ = made.send(peer);
         Arc::new(Quiet)
     }));
-    let client = SessionClient::start(peer.await.unwrap(), notices, Box::new(|| Forms::None));
+    let client = SessionClient::start(peer.await.unwrap(), notices, takes);
     let world = World::new(FakeModel::new().0);
     let engine = world.engine(Registry::builtin());
     let session = world.session(&engine, config()).await.unwrap();
@@ -143,6 +154,23 @@ async fn r21_1_deltas_are_merged_never_dropped_and_at_most_thirty_a_second() {
     #[expect(clippy::cast_precision_loss, reason = "a few dozen")]
     let rate = updates.len() as f64 / seconds;
     assert!(rate <= 31.0, "{} updates in {seconds} s", updates.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn r4_2_another_list_of_changes_is_told_to_clients_that_take_it() {
+    for takes in [true, false] {
+        let takes_changed = Takes { forms: Box::new(|| Forms::None), changed: Box::new(move || takes) };
+        let (client, session, mut heard) =
+            connect_taking(takes_changed, NoticeStyle::Own(Arc::new(Silent)), Ok(Value::Null)).await;
+        client.update(session.clone(), text("before")).await;
+        client.update(session.clone(), SessionEvent::Changes).await;
+        client.flush().await;
+        settle().await;
+        let told: Vec<Value> = drain(&mut heard).into_iter().map(|(_, told)| told).collect();
+        let changed = json!({ "method": "_copydesk/changed", "params": { "sessionId": session } });
+        assert_eq!(told.len(), if takes { 2 } else { 1 }, "{told:?}");
+        assert_eq!(told.contains(&changed), takes, "{told:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

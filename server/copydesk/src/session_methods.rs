@@ -1,6 +1,8 @@
 //! ACP's session methods on the engine, for every face that speaks them. Lifecycle and documents are the faces' own.
 
+mod changes;
 mod diff;
+mod undo;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,9 +15,10 @@ use copydesk_engine::message::TurnEnd;
 use copydesk_engine::ports::{BoxFuture, Client as _, Connection, StoreError};
 use copydesk_engine::session::{Choices, SessionError, SessionHandle};
 use copydesk_protocol::additions::{GrantsParams, GrantsResult};
-use copydesk_protocol::methods::{DIFF, GRANTS};
+use copydesk_protocol::methods::{CHANGES, DIFF, GRANTS, UNDO};
 use copydesk_protocol::rpc::{Notification, Reply, Request, RpcError};
 use copydesk_workspace::path::AbsPath;
+use copydesk_workspace::position::PositionEncoding;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -29,6 +32,9 @@ use crate::session_client::SessionClient;
 pub trait Host: Send + Sync {
     /// Folders of the client's workspace, for new sessions.
     fn roots(&self) -> Vec<AbsPath>;
+
+    /// The unit of columns in positions.
+    fn encoding(&self) -> PositionEncoding;
 
     /// Resolves when all is known of the client that a new session depends on.
     fn ready(&self) -> BoxFuture<'static, ()>;
@@ -57,6 +63,8 @@ impl SessionMethods {
             "session/set_mode" => self.set_mode(request.params),
             "session/set_config_option" => self.set_config_option(request.params),
             GRANTS => self.grants(request.params),
+            UNDO => self.undo(request.params),
+            CHANGES => self.changes(request.params),
             DIFF => self.diff(request.params),
             method => Reply::Now(Err(RpcError::method_not_found(method))),
         }
@@ -94,6 +102,7 @@ impl SessionMethods {
             client.add(session.clone());
             log::follow(&session.config());
             session.opened();
+            client.offer_commands(session.id()).await;
             let choices = session.choices();
             result(
                 acp::NewSessionResponse::new(session.id().to_string())
@@ -168,6 +177,7 @@ impl SessionMethods {
             client.flush().await;
             log::follow(&loaded.session.config());
             loaded.session.opened();
+            client.offer_commands(loaded.session.id()).await;
             answer(&loaded, loaded.session.choices())
         }))
     }

@@ -10,6 +10,7 @@ mod paint;
 mod questions;
 mod screen;
 mod transcript;
+mod undo;
 mod unseen;
 
 use std::io::{self, IsTerminal as _, Read as _};
@@ -28,7 +29,7 @@ use copydesk_engine::ports::{Connection, Elsewhere};
 use copydesk_engine::session::{SessionError, SessionHandle};
 use copydesk_workspace::path::AbsPath;
 
-use crate::cli::{Diff, OutputFormat, Run};
+use crate::cli::{Diff, OutputFormat, Run, Undo};
 use crate::lsp::Services;
 use crate::process::{self, Signalled, Signals};
 use crate::{log, serve};
@@ -61,13 +62,21 @@ pub async fn run(run: Run, services: Services) -> io::Result<ExitCode> {
     ended(&services, &screen, work(run, &services, terminals, screen.clone())).await
 }
 
+/// Takes back, or puts back, what a session of the current folder did.
+pub async fn undo(undo: Undo, services: Services) -> io::Result<ExitCode> {
+    let screen = Arc::new(Screen::new(Box::new(tokio::fs::File::from_std(process::take_stdout()?.into()))));
+    let client = TerminalClient::text(screen.clone(), no_paint(), no_paint());
+    let connection = connection(&services, Arc::new(client), false);
+    ended(&services, &screen, undo::run(&undo, &services.engine, connection, &screen)).await
+}
+
 /// Shows what a session of the current folder did.
 pub async fn diff(diff: Diff, services: Services) -> io::Result<ExitCode> {
     let is_terminal = Terminals::of_process().output;
     let paint = Paint::new(is_terminal, |name| std::env::var(name).ok());
     let screen = Arc::new(Screen::new(Box::new(tokio::fs::File::from_std(process::take_stdout()?.into()))));
     let client = TerminalClient::text(screen.clone(), no_paint(), no_paint());
-    let connection = connection(&services, Arc::new(client));
+    let connection = connection(&services, Arc::new(client), false);
     let shown = diff::run(&diff, &services.engine, &connection, &screen, paint, is_terminal);
     ended(&services, &screen, shown).await
 }
@@ -90,10 +99,10 @@ async fn ended(
     Ok(ExitCode::from(code))
 }
 
-fn connection(services: &Services, client: Arc<TerminalClient>) -> Connection {
+fn connection(services: &Services, client: Arc<TerminalClient>, is_watched: bool) -> Connection {
     Connection {
         client,
-        editor: Arc::new(NoEditor),
+        editor: Arc::new(NoEditor { is_watched }),
         diagnostics: services.checks.clone(),
         overlay: Arc::new(Overlay::new()),
     }
@@ -133,10 +142,11 @@ async fn work(run: Run, services: &Services, terminals: Terminals, screen: Arc<S
         OutputFormat::Text => TerminalClient::text(screen.clone(), paint(terminals.output), paint(terminals.errors)),
         OutputFormat::Json => TerminalClient::json(screen.clone(), paint(terminals.errors)),
     });
-    if terminals.input && terminals.errors {
+    let can_ask = terminals.input && terminals.errors;
+    if can_ask {
         client.ask_at_terminal();
     }
-    let connection = connection(services, client.clone());
+    let connection = connection(services, client.clone(), can_ask && run.format == OutputFormat::Text);
     let session = open(&services.engine, &run, connection).await?;
     log::follow(&session.config());
     client.set_session(session.clone());

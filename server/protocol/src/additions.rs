@@ -28,6 +28,9 @@ pub struct ClientOptIn {
     pub save: bool,
     /// The client answers `_copydesk/language`.
     pub language: bool,
+    /// The client is told by `_copydesk/changed` that there is another list of changes, and lets its user decide on them: what undo reaches is edited
+    /// without an ask.
+    pub changes: bool,
     /// Whether the user trusts the workspace, where the client has a notion of it; a change is told by `_copydesk/trust_changed`.
     pub trust: Option<WorkspaceTrust>,
 }

@@ -5,8 +5,9 @@ use agent_client_protocol_schema::v1 as acp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::additions::{
-    DiagnosticsParams, DiagnosticsResult, DiffParams, DiffResult, FilesChangedParams, FilesChangedResult, GrantsParams,
-    GrantsResult, LanguageParams, LanguageResult, SaveParams, SaveResult, TrustChangedParams,
+    ChangedParams, ChangesParams, ChangesResult, DiagnosticsParams, DiagnosticsResult, DiffParams, DiffResult,
+    FilesChangedParams, FilesChangedResult, GrantsParams, GrantsResult, LanguageParams, LanguageResult, SaveParams,
+    SaveResult, TrustChangedParams, UndoParams, UndoResult,
 };
 
 pub const DIAGNOSTICS: &str = "_copydesk/diagnostics";
@@ -15,6 +16,9 @@ pub const SAVE: &str = "_copydesk/save";
 pub const FILES_CHANGED: &str = "_copydesk/files_changed";
 pub const TRUST_CHANGED: &str = "_copydesk/trust_changed";
 pub const GRANTS: &str = "_copydesk/grants";
+pub const UNDO: &str = "_copydesk/undo";
+pub const CHANGES: &str = "_copydesk/changes";
+pub const CHANGED: &str = "_copydesk/changed";
 pub const DIFF: &str = "_copydesk/diff";
 
 pub const METHODS: &[Method] = &[
@@ -65,6 +69,30 @@ pub const METHODS: &[Method] = &[
         gate: Gate::Acp,
         stability: Stability::Stable,
         doc: "What the user has allowed for longer than once, as it holds in a session; takes back what is named.",
+    },
+    Method {
+        name: UNDO,
+        from: Side::Client,
+        kind: Kind::Request { params: ours::<UndoParams>(), result: ours::<UndoResult>() },
+        gate: Gate::Acp,
+        stability: Stability::Stable,
+        doc: "Takes back what a turn or a tool call did to files, or puts it back; what the user typed stays.",
+    },
+    Method {
+        name: CHANGES,
+        from: Side::Client,
+        kind: Kind::Request { params: ours::<ChangesParams>(), result: ours::<ChangesResult>() },
+        gate: Gate::Acp,
+        stability: Stability::Stable,
+        doc: "What the agent changed, hunk by hunk; accepts and rejects what is named first.",
+    },
+    Method {
+        name: CHANGED,
+        from: Side::Daemon,
+        kind: Kind::Notification { params: ours::<ChangedParams>() },
+        gate: Gate::Changes,
+        stability: Stability::Stable,
+        doc: "The list of a session's changes is another one; ask for it with `_copydesk/changes`.",
     },
     Method {
         name: DIFF,
@@ -247,6 +275,7 @@ pub enum Gate {
     Language,
     Save,
     Trust,
+    Changes,
 }
 
 impl Gate {
@@ -258,6 +287,7 @@ impl Gate {
             Self::Language => "language",
             Self::Save => "save",
             Self::Trust => "trust",
+            Self::Changes => "changes",
         }
     }
 }

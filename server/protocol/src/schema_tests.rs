@@ -57,6 +57,9 @@ fn every_addition_has_our_prefix_and_every_other_method_is_of_acp() {
             methods::FILES_CHANGED,
             methods::TRUST_CHANGED,
             methods::GRANTS,
+            methods::UNDO,
+            methods::CHANGES,
+            methods::CHANGED,
             methods::DIFF
         ]
     );

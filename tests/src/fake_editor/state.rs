@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) edit_policy: EditPolicy,
     pub(super) stale_edits_are_expected: bool,
     pub(super) applied: Vec<Applied>,
+    /// What a prompt may be, as it was told last.
+    pub(super) commands: Value,
     pub(super) ended: bool,
     dialect: Dialect,
     input: Option<mpsc::UnboundedSender<Vec<u8>>>,
@@ -67,6 +69,7 @@ impl State {
             edit_policy: EditPolicy::Apply,
             stale_edits_are_expected: false,
             applied: Vec::new(),
+            commands: Value::Null,
             ended: false,
             dialect,
             input: Some(input),
@@ -164,6 +167,11 @@ impl State {
             (Dialect::Lsp, "$/cancelRequest") => return self.cancel(&params["id"]),
             (Dialect::Acp, "$/cancel_request") => return self.cancel(&params["requestId"]),
             _ => self.check_sent(&method, &params),
+        }
+        // Told of every session, and looked at by the tests that are about them.
+        if params["update"]["sessionUpdate"] == "available_commands_update" {
+            self.commands = params["update"]["availableCommands"].clone();
+            return;
         }
         if !self.disregarded.contains(&method) {
             self.notifications.push_back((method, params));

@@ -15,9 +15,14 @@ use serde_json::{Value, json};
 const END: Duration = Duration::from_secs(2);
 
 async fn with_model(script: impl Into<Script>, capabilities: Value) -> (ScriptedModel, FakeEditor) {
+    with_keys(script, capabilities, json!({})).await
+}
+
+/// With these keys in the user's configuration.
+async fn with_keys(script: impl Into<Script>, capabilities: Value, keys: Value) -> (ScriptedModel, FakeEditor) {
     let model = ScriptedModel::start(script).await;
     let home = Home::new();
-    home.use_model(&model.base_url());
+    home.use_model_with(&model.base_url(), json!({}), keys);
     (model, FakeEditor::open_acp(home, capabilities).await)
 }
 
@@ -90,7 +95,7 @@ async fn what_is_malformed_costs_one_answer_over_lines_too() {
 async fn r4_1_a_turn_with_an_asked_edit_has_kinds_locations_diffs_plan_and_choices() {
     let todo = json!({ "todos": [{ "id": "1", "content": "Rename", "status": "in_progress", "priority": "high" }] });
     let edit = json!({ "filePath": "a.txt", "oldString": "one", "newString": "ONE" });
-    let (model, client) = with_model(
+    let (model, client) = with_keys(
         [
             Reply::call("read", json!({ "filePath": "a.txt" })),
             Reply::call("todowrite", todo),
@@ -98,6 +103,7 @@ async fn r4_1_a_turn_with_an_asked_edit_has_kinds_locations_diffs_plan_and_choic
             Reply::text("Done."),
         ],
         json!({}),
+        json!({ "permission": { "edit": "ask" } }),
     )
     .await;
     let file = client.home().write("a.txt", "one\ntwo\n");

@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(90);
 async fn home_with(script: impl Into<Script>) -> (ScriptedModel, Home) {
     let model = ScriptedModel::start(script).await;
     let home = Home::new();
-    home.use_model(&model.base_url());
+    home.use_model_with(&model.base_url(), json!({}), json!({ "permission": { "edit": "ask" } }));
     (model, home)
 }
 

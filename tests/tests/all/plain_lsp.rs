@@ -18,9 +18,14 @@ fn strong() -> Capabilities {
 }
 
 async fn start(capabilities: Capabilities, script: impl Into<Script>) -> (ScriptedModel, FakeEditor) {
+    start_with(json!({}), capabilities, script).await
+}
+
+/// With these keys in the user's configuration.
+async fn start_with(keys: Value, capabilities: Capabilities, script: impl Into<Script>) -> (ScriptedModel, FakeEditor) {
     let model = ScriptedModel::start(script).await;
     let home = Home::new();
-    home.use_model(&model.base_url());
+    home.use_model_with(&model.base_url(), json!({}), keys);
     let folders = vec![uri(&home.workspace())];
     let mut editor = FakeEditor::spawn(home);
     editor.initialize(Capabilities { folders, ..capabilities }).await;
@@ -95,6 +100,10 @@ async fn act(editor: &FakeEditor, actions: &[Value], title: &str) {
     run(editor, action["command"].as_str().unwrap(), action["arguments"].clone()).await;
 }
 
+fn asked_edits() -> Value {
+    json!({ "permission": { "edit": "ask" } })
+}
+
 fn bash(command: &str) -> Reply {
     Reply::call("bash", json!({ "command": command, "description": "Run it" }))
 }
@@ -106,7 +115,8 @@ async fn finish(model: ScriptedModel, editor: FakeEditor) {
 
 #[tokio::test]
 async fn commands_are_offered_to_plain_clients_alone() {
-    let commands = json!(["copydesk.prompt", "copydesk.cancel", "copydesk.answer"]);
+    let commands = ["prompt", "cancel", "answer", "undo", "redo", "accept", "reject"];
+    let commands = json!(commands.map(|name| format!("copydesk.{name}")));
     for (capabilities, offered) in [(weak(), commands), (Capabilities::default(), Value::Null)] {
         let mut editor = FakeEditor::spawn(Home::new());
         let answered = editor.initialize(capabilities).await;
@@ -205,7 +215,15 @@ async fn r16_3_asks_by_message_are_answered_in_any_order_and_null_is_no_consent(
     turn_ended(&editor).await;
     assert!(workspace.join("one.txt").exists() && workspace.join("two.txt").exists());
     let offered = actions(&editor, &document, 3, no_problems()).await;
-    assert_eq!(titles(&offered), ["Continue"]);
+    assert_eq!(
+        titles(&offered),
+        [
+            "Copydesk: accept all 2 changes",
+            "Copydesk: reject all 2 changes",
+            "Copydesk: undo the last turn",
+            "Continue"
+        ]
+    );
     finish(model, editor).await;
 }
 
@@ -294,7 +312,8 @@ async fn r6_2_an_edit_is_asked_and_goes_unversioned_to_an_editor_that_knows_no_v
     for versioned_edits in [true, false] {
         let call = json!({ "filePath": "a.txt", "oldString": "two", "newString": "TWO" });
         let capabilities = Capabilities { versioned_edits, ..weak() };
-        let (model, editor) = start(capabilities, [Reply::call("edit", call), Reply::text("done")]).await;
+        let (model, editor) =
+            start_with(asked_edits(), capabilities, [Reply::call("edit", call), Reply::text("done")]).await;
         let file = uri(&editor.home().write("a.txt", "one\n"));
         editor.open_document(&file, "plaintext", "one\n");
         editor.type_text(&file, (1, 0), (1, 0), "two\n");
@@ -316,7 +335,8 @@ async fn r6_2_an_edit_is_asked_and_goes_unversioned_to_an_editor_that_knows_no_v
 async fn r6_2_an_unversioned_edit_is_believed_only_when_it_shows() {
     let call = json!({ "filePath": "a.txt", "oldString": "one", "newString": "ONE" });
     let capabilities = Capabilities { versioned_edits: false, ..weak() };
-    let (model, editor) = start(capabilities, [Reply::call("edit", call), Reply::text("done")]).await;
+    let (model, editor) =
+        start_with(asked_edits(), capabilities, [Reply::call("edit", call), Reply::text("done")]).await;
     let file = uri(&editor.home().write("a.txt", "one\n"));
     editor.open_document(&file, "plaintext", "one\n");
     editor.take_edits(EditPolicy::Claim);

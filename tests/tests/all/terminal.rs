@@ -48,7 +48,11 @@ async fn run(home: &Home, arguments: &[&str]) -> Ended {
 
 /// A rule for the user's configuration, beside the model.
 fn allow(home: &Home, model: &ScriptedModel, permission: &str) {
-    home.use_model_with(&model.base_url(), json!({}), json!({ "permission": { permission: "allow" } }));
+    rule(home, model, permission, "allow");
+}
+
+fn rule(home: &Home, model: &ScriptedModel, permission: &str, verdict: &str) {
+    home.use_model_with(&model.base_url(), json!({}), json!({ "permission": { permission: verdict } }));
 }
 
 fn edit() -> Reply {
@@ -240,6 +244,7 @@ async fn without_a_model_it_is_said_how_to_set_one() {
 #[tokio::test]
 async fn r8_4_at_a_terminal_the_whole_change_is_shown_and_a_key_allows_it() {
     let (model, home) = start([edit(), Reply::text("Done.")]).await;
+    rule(&home, &model, "edit", "ask");
     let file = home.write("a.txt", "one\n");
     let mut terminal = Pty::spawn(command(&home, &["edit it"]));
     let shown = terminal.expect("> ").await;
@@ -256,6 +261,18 @@ async fn r8_4_at_a_terminal_the_whole_change_is_shown_and_a_key_allows_it() {
     assert_eq!(code, Some(0), "{rest}");
     assert!(rest.contains("Done.") && !rest.contains("+two"), "shown once: {rest}");
     assert!(rest.contains("copydesk run --session ses_"), "{rest}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "two\n");
+    model.finish();
+}
+
+#[tokio::test]
+async fn r20_3_at_a_terminal_an_edit_is_shown_and_not_asked_since_undo_takes_it_back() {
+    let (model, home) = start([edit(), Reply::text("Done.")]).await;
+    let file = home.write("a.txt", "one\n");
+    let terminal = Pty::spawn(command(&home, &["edit it"]));
+    let (code, shown) = terminal.end().await;
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("+two") && !shown.contains("[a]"), "{shown}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "two\n");
     model.finish();
 }
@@ -279,6 +296,7 @@ async fn at_a_terminal_always_holds_for_the_session_and_no_color_is_honoured() {
 #[tokio::test]
 async fn at_a_terminal_a_rejection_stops_the_turn_or_says_what_is_wanted() {
     let (model, home) = start([edit(), Reply::text("Then b.")]).await;
+    rule(&home, &model, "edit", "ask");
     home.write("a.txt", "one\n");
     let mut terminal = Pty::spawn(command(&home, &["edit it"]));
     terminal.expect("> ").await;
@@ -291,6 +309,7 @@ async fn at_a_terminal_a_rejection_stops_the_turn_or_says_what_is_wanted() {
     model.finish();
 
     let (model, home) = start([edit()]).await;
+    rule(&home, &model, "edit", "ask");
     let file = home.write("a.txt", "one\n");
     let mut terminal = Pty::spawn(command(&home, &["edit it"]));
     terminal.expect("> ").await;

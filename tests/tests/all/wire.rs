@@ -87,6 +87,10 @@ async fn a_client_that_opts_in_is_told_version_and_methods() {
         "_copydesk/files_changed",
         "_copydesk/trust_changed",
         "_copydesk/grants",
+        "_copydesk/undo",
+        "_copydesk/changes",
+        "_copydesk/changed",
+        "_copydesk/diff",
     ];
     assert_eq!(opt_in["methods"], json!(methods));
     editor.finish().await;

@@ -4,6 +4,7 @@ use agent_client_protocol_schema::v1 as acp;
 use copydesk_engine::ports::BoxFuture;
 use copydesk_engine::session::SessionHandle;
 use copydesk_workspace::path::AbsPath;
+use copydesk_workspace::position::PositionEncoding;
 use serde_json::Value;
 
 use crate::acp_questions::Forms;
@@ -46,6 +47,11 @@ impl Host for AcpClient {
     /// Each session names its own.
     fn roots(&self) -> Vec<AbsPath> {
         Vec::new()
+    }
+
+    /// None is negotiated: LSP's own.
+    fn encoding(&self) -> PositionEncoding {
+        PositionEncoding::Utf16
     }
 
     /// All that is to be known came with `initialize`.

@@ -79,8 +79,8 @@ impl Editor for AcpEditor {
         })
     }
 
-    /// No client of ACP promises to take an edit back by one undo.
+    /// No client of ACP promises to take an edit back by one undo; each is shown its diffs, and `/undo` is a prompt.
     fn free_edits(&self) -> FreeEdits {
-        FreeEdits::default()
+        FreeEdits { shown: false, undoable: true }
     }
 }

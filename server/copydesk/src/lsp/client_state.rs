@@ -117,6 +117,11 @@ impl ClientState {
         self.opt_in().and_then(|opt_in| opt_in.acp.as_ref()).map(Forms::of).unwrap_or_default()
     }
 
+    /// Whether it has a review, which is told of changes.
+    pub(super) fn hears_of_changes(&self) -> bool {
+        self.opt_in().is_some_and(|opt_in| opt_in.acp.is_some() && opt_in.changes)
+    }
+
     pub(super) fn shut_down(&self) {
         self.shut_down.store(true, Ordering::Relaxed);
     }

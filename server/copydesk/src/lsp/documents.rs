@@ -161,7 +161,7 @@ impl LanguageServer for DocumentServer {
     }
 
     async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
-        Ok(Some(self.plain()?.actions(&params)))
+        Ok(Some(self.plain()?.actions(&params).await))
     }
 
     async fn did_open(&self, params: DidOpenTextDocumentParams) {

@@ -137,10 +137,14 @@ impl Editor for LspEditor {
         Some(self.state.settings()).filter(Value::is_object)
     }
 
-    /// A client that opted in shows every edit in its buffer and takes it back by one undo.
+    /// A client that opted in shows every edit in its buffer and takes it back by one undo; where it has a review, what it has not open too. A plain one has
+    /// the chat document with each diff, and undoes and rejects by commands and code actions.
     fn free_edits(&self) -> FreeEdits {
-        let shown = self.state.opt_in().is_some_and(|opt_in| opt_in.acp.is_some());
-        FreeEdits { shown, undoable: false }
+        let Some(client) = self.state.client() else { return FreeEdits::default() };
+        match &client.opt_in {
+            Some(opt_in) => FreeEdits { shown: opt_in.acp.is_some(), undoable: self.state.hears_of_changes() },
+            None => FreeEdits { shown: false, undoable: client.offers_actions || client.runs_commands },
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use copydesk_engine::ports::BoxFuture;
 use copydesk_engine::session::SessionHandle;
 use copydesk_workspace::path::AbsPath;
+use copydesk_workspace::position::PositionEncoding;
 use copydesk_workspace::uri::path_from_uri;
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -17,6 +18,10 @@ pub(super) struct LspHost(pub(super) Arc<ClientState>);
 impl Host for LspHost {
     fn roots(&self) -> Vec<AbsPath> {
         self.0.folders().iter().filter_map(|uri| path_from_uri(uri).ok()).collect()
+    }
+
+    fn encoding(&self) -> PositionEncoding {
+        self.0.encoding()
     }
 
     fn ready(&self) -> BoxFuture<'static, ()> {

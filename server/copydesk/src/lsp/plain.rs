@@ -6,16 +6,18 @@ mod asks;
 mod chat;
 mod client;
 mod commands;
+mod review;
 mod scribe;
 mod transcript;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use copydesk_engine::engine::{Engine, NewSession};
 use copydesk_engine::message::PromptPart;
 use copydesk_engine::overlay::Overlay;
 use copydesk_engine::ports::{Connection, Diagnostics, Editor, Files};
+use copydesk_engine::review::ChangesView;
 use copydesk_engine::session::SessionHandle;
 use copydesk_engine::view::View;
 use copydesk_workspace::path::AbsPath;
@@ -65,6 +67,8 @@ pub(super) struct PlainUser {
 struct Progress {
     session: Mutex<Option<(SessionHandle, AbsPath)>>,
     running: AtomicUsize,
+    /// The agent has changed something in it.
+    has_changed: AtomicBool,
 }
 
 impl PlainUser {
@@ -83,16 +87,23 @@ impl PlainUser {
                 }
                 if self.orders.get().is_some() { self.give(Order::Cancel) } else { Ok(()) }
             }
-            order @ Order::Prompt(_) => self.give(order),
+            order @ (Order::Prompt(_) | Order::Undo(_) | Order::Decide(..)) => self.give(order),
         }
     }
 
-    pub(super) fn actions(&self, params: &CodeActionParams) -> Vec<CodeActionOrCommand> {
+    pub(super) async fn actions(&self, params: &CodeActionParams) -> Vec<CodeActionOrCommand> {
+        let changes = match self.progress.session() {
+            Some((session, _)) if self.progress.has_changed.load(Ordering::Relaxed) => review::listed(&session).await,
+            Some(_) | None => ChangesView::default(),
+        };
         let literals = self.setup.state.client().is_some_and(|client| client.takes_action_literals);
         let chat = self.progress.session().map(|(_, chat)| chat);
         let here = path_from_uri(params.text_document.uri.as_str()).ok();
+        let document = self.setup.overlay.by_uri(params.text_document.uri.as_str());
+        let lines = (params.range.start.line as usize, params.range.end.line as usize);
+        let file = document.as_ref().map(|document| document.key.path().clone());
         let is_chat = here.is_some() && here == chat;
-        let text = is_chat.then(|| self.setup.overlay.by_uri(params.text_document.uri.as_str())).flatten();
+        let text = document.filter(|_| is_chat);
         actions::actions(
             params,
             &actions::Situation {
@@ -101,6 +112,9 @@ impl PlainUser {
                 is_running: self.progress.running.load(Ordering::Relaxed) > 0,
                 is_chat,
                 has_prompt: text.is_some_and(|document| chat::typed(&document.text.to_string()).is_some()),
+                here: file.map(|file| review::touching(&changes, &file, lines)).unwrap_or_default(),
+                undecided: review::undecided(&changes),
+                has_changes: !changes.files.is_empty(),
                 literals,
             },
         )
@@ -118,7 +132,12 @@ impl PlainUser {
         let (orders, waiting) = mpsc::channel(WAITING);
         let setup = self.setup.clone();
         let scribe = Scribe::start(setup.state.clone());
-        let client = PlainClient { state: setup.state.clone(), scribe: scribe.clone(), asks: self.asks.clone() };
+        let client = PlainClient {
+            state: setup.state.clone(),
+            scribe: scribe.clone(),
+            asks: self.asks.clone(),
+            progress: self.progress.clone(),
+        };
         let connection = Connection {
             client: Arc::new(client),
             editor: setup.editor.clone(),
@@ -138,6 +157,11 @@ impl Setup {
 }
 
 impl Progress {
+    /// From now on the code actions look for changes.
+    fn changed(&self) {
+        self.has_changed.store(true, Ordering::Relaxed);
+    }
+
     fn session(&self) -> Option<(SessionHandle, AbsPath)> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -165,10 +189,25 @@ impl Driver {
                         session.cancel();
                     }
                 }
+                Order::Undo(what) => self.tell(review::undo(self.progress.session(), what).await).await,
+                Order::Decide(decision, chosen) => {
+                    let session = self.progress.session();
+                    self.tell(review::decide(session, &self.setup.overlay, decision, chosen).await).await;
+                }
                 // Answered where it came in.
                 Order::Answer { .. } => {}
             }
         }
+    }
+
+    /// What came of an undo or a decision; the error is for the user too.
+    async fn tell(&self, outcome: Result<review::Told, String>) {
+        let (kind, text) = match outcome {
+            Ok(review::Told { text, is_whole: true }) => (editor::MessageType::Info, text),
+            Ok(review::Told { text, is_whole: false }) => (editor::MessageType::Warning, text),
+            Err(text) => (editor::MessageType::Error, text),
+        };
+        editor::show_message(&self.setup.state, kind, &text).await;
     }
 
     /// The error is for the user.

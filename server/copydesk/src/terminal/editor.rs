@@ -4,7 +4,10 @@ use copydesk_engine::ports::{
     ApplyRequest, BoxFuture, Editor, EditorError, FileChange, FreeEdits, ReloadReport, Unsaved,
 };
 
-pub(super) struct NoEditor;
+pub(super) struct NoEditor {
+    /// Somebody sits at the terminal: he sees each diff, and has `copydesk undo`.
+    pub(super) is_watched: bool,
+}
 
 impl Editor for NoEditor {
     fn apply(&self, _: ApplyRequest) -> BoxFuture<'_, Result<(), EditorError>> {
@@ -19,7 +22,8 @@ impl Editor for NoEditor {
         Box::pin(async { ReloadReport::default() })
     }
 
+    /// In a pipe nobody sees what is changed (R20.3).
     fn free_edits(&self) -> FreeEdits {
-        FreeEdits::default()
+        FreeEdits { shown: false, undoable: self.is_watched }
     }
 }

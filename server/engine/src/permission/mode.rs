@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Whatever changes something is asked, unless a rule allows it.
+    /// Commands that may change something are asked, and edits that undo does not reach, unless a rule allows them.
     #[default]
     Ask,
     /// Edits and plain work on files inside the workspace's folders are free: nothing destructive, no network (R9.3).
@@ -44,7 +44,9 @@ impl Mode {
     /// For people: what is free in it.
     pub fn description(self) -> &'static str {
         match self {
-            Self::Ask => "Asks before it runs commands or changes files, as far as no rule of yours allows them",
+            Self::Ask => {
+                "Asks before it runs commands, and before edits that undo does not reach, as far as no rule of yours allows them"
+            }
             Self::Workspace => {
                 "Edits and simple file commands inside the workspace are free; network, destructive and other commands are asked"
             }

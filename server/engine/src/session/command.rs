@@ -5,7 +5,9 @@ use crate::event::SessionEvent;
 use crate::ids::{MessageId, PartId};
 use crate::image::Prompt;
 use crate::message::{Entry, PromptPart, TurnEnd};
+use crate::review::ChangesScope;
 use crate::undo::UndoWhat;
+use copydesk_workspace::diff::Diff;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
@@ -13,16 +15,19 @@ pub enum Command {
     Undo,
     /// Puts back what the last undo took.
     Redo,
+    /// Shows what the newest turn did.
+    Diff,
 }
 
 impl Command {
-    pub const ALL: [Command; 2] = [Command::Undo, Command::Redo];
+    pub const ALL: [Command; 3] = [Command::Undo, Command::Redo, Command::Diff];
 
     /// Without the slash.
     pub fn name(self) -> &'static str {
         match self {
             Self::Undo => "undo",
             Self::Redo => "redo",
+            Self::Diff => "diff",
         }
     }
 
@@ -31,6 +36,7 @@ impl Command {
         match self {
             Self::Undo => "Take back what the agent changed in its last turn",
             Self::Redo => "Put back what the last undo took",
+            Self::Diff => "Show what the agent changed in its last turn",
         }
     }
 
@@ -62,14 +68,14 @@ impl Context {
         if let Err(error) = self.journal.append(vec![asked]).await {
             return TurnEnd::Failed { message: error.to_string() };
         }
-        let what = match command {
-            Command::Undo => UndoWhat::Last,
-            Command::Redo => UndoWhat::Redo,
+        let done = match command {
+            Command::Undo => self.undo(UndoWhat::Last).await.map(|report| report.to_string()).map_err(words),
+            Command::Redo => self.undo(UndoWhat::Redo).await.map(|report| report.to_string()).map_err(words),
+            Command::Diff => {
+                self.diff(&ChangesScope::LastTurn).await.map(|shown| in_markdown(&shown.diff)).map_err(words)
+            }
         };
-        let text = match self.undo(what).await {
-            Ok(report) => report.to_string(),
-            Err(error) => format!("{}.\n", capitalised(&error.to_string())),
-        };
+        let text = done.unwrap_or_else(|error| error);
         let message = MessageId::next(&*self.ports.ids);
         let part = PartId::next(&*self.ports.ids);
         let answer = Entry::Answer { message: message.clone(), part, text: text.clone() };
@@ -79,6 +85,21 @@ impl Context {
         self.emit(SessionEvent::Text { message, delta: text }).await;
         TurnEnd::Done
     }
+}
+
+fn words(error: impl std::error::Error) -> String {
+    format!("{}.\n", capitalised(&error.to_string()))
+}
+
+/// The patch in a fence that it does not hold, below the counts.
+fn in_markdown(diff: &Diff) -> String {
+    if diff.files.is_empty() {
+        return "The agent has changed no files in this session.\n".to_owned();
+    }
+    let patch = diff.patch();
+    let longest = patch.split(|char| char != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{}:\n\n{fence}diff\n{patch}{fence}\n", diff.summary())
 }
 
 fn capitalised(text: &str) -> String {

@@ -1,13 +1,14 @@
 //! The code actions of a plain client, offered on every line: a pure function of what the editor asks and how the session stands.
 
 use copydesk_engine::ports::{AskOption, OptionKind};
+use copydesk_engine::review::HunkId;
 use serde_json::{Value, json};
 use tower_lsp_server::ls_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, Command, Diagnostic, DiagnosticSeverity,
 };
 
 use super::asks::Listed;
-use super::commands::{ANSWER, CANCEL, PROMPT};
+use super::commands::{ACCEPT, ANSWER, CANCEL, PROMPT, REJECT, UNDO};
 
 pub(super) struct Situation {
     pub(super) asks: Vec<Listed>,
@@ -17,6 +18,12 @@ pub(super) struct Situation {
     pub(super) is_chat: bool,
     /// A prompt was typed in it.
     pub(super) has_prompt: bool,
+    /// Changes of the agent that touch the lines and are undecided.
+    pub(super) here: Vec<HunkId>,
+    /// All that are undecided, in all files.
+    pub(super) undecided: usize,
+    /// There is something to take back.
+    pub(super) has_changes: bool,
     /// The client takes code actions, not only commands.
     pub(super) literals: bool,
 }
@@ -65,6 +72,20 @@ pub(super) fn actions(params: &CodeActionParams, situation: &Situation) -> Vec<C
         }
         let arguments = json!({ "uri": uri, "range": range, "problems": problems });
         add("Ask Copydesk".to_owned(), PROMPT, vec![arguments], None);
+    }
+    if !situation.here.is_empty() {
+        let ids: Vec<Value> = situation.here.iter().map(|id| json!(id.0)).collect();
+        let what = if ids.len() == 1 { "this change" } else { "these changes" };
+        add(format!("Copydesk: accept {what}"), ACCEPT, ids.clone(), None);
+        add(format!("Copydesk: reject {what}"), REJECT, ids, None);
+    }
+    if situation.undecided > 1 {
+        let count = situation.undecided;
+        add(format!("Copydesk: accept all {count} changes"), ACCEPT, Vec::new(), None);
+        add(format!("Copydesk: reject all {count} changes"), REJECT, Vec::new(), None);
+    }
+    if situation.has_changes && !situation.is_running {
+        add("Copydesk: undo the last turn".to_owned(), UNDO, Vec::new(), None);
     }
     if situation.is_running {
         add("Stop Copydesk".to_owned(), CANCEL, Vec::new(), None);

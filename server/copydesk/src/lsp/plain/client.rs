@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::client_state::ClientState;
 use super::super::editor::{MessageType, Messages, show_message};
+use super::Progress;
 use super::asks::Asks;
 use super::scribe::Scribe;
 use super::transcript;
@@ -21,6 +22,7 @@ pub(super) struct PlainClient {
     pub(super) state: Arc<ClientState>,
     pub(super) scribe: Scribe,
     pub(super) asks: Arc<Asks>,
+    pub(super) progress: Arc<Progress>,
 }
 
 impl Client for PlainClient {
@@ -31,6 +33,7 @@ impl Client for PlainClient {
                     Messages(self.state.clone()).show(Severity::Warning, &retry.to_string()).await;
                 }
                 SessionEvent::Notice { severity, text } => Messages(self.state.clone()).show(severity, &text).await,
+                SessionEvent::Changes => self.progress.changed(),
                 event => self.scribe.event(event).await,
             }
         })

@@ -1,23 +1,46 @@
 //! The commands of a plain client, from the arguments that editors send to what they mean. Nothing is done here.
 
 use copydesk_engine::message::PromptPart;
+use copydesk_engine::review::{Decision, HunkId};
+use copydesk_engine::undo::UndoWhat;
 use copydesk_engine::view::View;
+use copydesk_protocol::additions;
 use copydesk_workspace::uri::path_from_uri;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::change_views;
+
 pub(super) const PROMPT: &str = "copydesk.prompt";
 pub(super) const CANCEL: &str = "copydesk.cancel";
 pub(super) const ANSWER: &str = "copydesk.answer";
+pub(super) const UNDO: &str = "copydesk.undo";
+pub(super) const REDO: &str = "copydesk.redo";
+pub(super) const ACCEPT: &str = "copydesk.accept";
+pub(super) const REJECT: &str = "copydesk.reject";
 
 /// For `executeCommandProvider`.
-pub(in crate::lsp) const COMMANDS: [&str; 3] = [PROMPT, CANCEL, ANSWER];
+pub(in crate::lsp) const COMMANDS: [&str; 7] = [PROMPT, CANCEL, ANSWER, UNDO, REDO, ACCEPT, REJECT];
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Order {
     Prompt(PromptOrder),
     Cancel,
     Answer { ask: String, option: String },
+    Undo(UndoWhat),
+    Decide(Decision, Chosen),
+}
+
+/// Which of the agent's changes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Chosen {
+    All,
+    Hunks(Vec<HunkId>),
+    /// Those that touch the lines.
+    At {
+        uri: String,
+        range: Range,
+    },
 }
 
 /// All absent: what was typed in the chat document.
@@ -36,6 +59,13 @@ pub(super) struct PromptOrder {
 pub(super) struct Range {
     start: Place,
     end: Place,
+}
+
+impl Range {
+    /// Zero-based, the last one included.
+    pub(super) fn lines(self) -> (usize, usize) {
+        (self.start.line, self.end.line)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -66,7 +96,44 @@ pub(super) fn parse(command: &str, arguments: &[Value]) -> Result<Order, String>
             }
             _ => Err(format!("{ANSWER} takes the id of the ask and the option, both as texts")),
         },
+        UNDO => undo(arguments).map(Order::Undo),
+        REDO => Ok(Order::Undo(UndoWhat::Redo)),
+        ACCEPT => chosen(command, arguments).map(|chosen| Order::Decide(Decision::Accept, chosen)),
+        REJECT => chosen(command, arguments).map(|chosen| Order::Decide(Decision::Reject, chosen)),
         other => Err(format!("there is no command {other}")),
+    }
+}
+
+fn undo(arguments: &[Value]) -> Result<UndoWhat, String> {
+    let what = match arguments {
+        [] | [Value::Null, ..] => additions::UndoWhat::Last,
+        [what, ..] => serde_json::from_value(what.clone())
+            .map_err(|_| format!("{UNDO} takes nothing, or an object with the id of a `turn` or of a `call`"))?,
+    };
+    Ok(change_views::undo_what(what))
+}
+
+/// Numbers are ids of hunks; a place is an object with `uri` and `range`, or the two one by one.
+fn chosen(command: &str, arguments: &[Value]) -> Result<Chosen, String> {
+    let wrong =
+        || format!("{command} takes nothing, for all changes; or ids of hunks; or the URI of a file and a range");
+    let place = |uri: &Value, range: &Value| {
+        let uri = uri.as_str().ok_or_else(wrong)?.to_owned();
+        let range = serde_json::from_value(range.clone()).map_err(|_| wrong())?;
+        Ok(Chosen::At { uri, range })
+    };
+    match arguments {
+        [] | [Value::Null, ..] => Ok(Chosen::All),
+        [Value::Number(_), ..] => {
+            let ids = arguments.iter().map(|id| id.as_u64().map(HunkId)).collect::<Option<Vec<_>>>();
+            ids.map(Chosen::Hunks).ok_or_else(wrong)
+        }
+        [Value::Object(fields), ..] => {
+            let field = |name: &str| fields.get(name).unwrap_or(&Value::Null);
+            place(field("uri"), field("range"))
+        }
+        [uri, range, ..] => place(uri, range),
+        [_] => Err(wrong()),
     }
 }
 
@@ -184,12 +251,44 @@ mod tests {
     }
 
     #[test]
+    fn changes_are_named_by_ids_or_by_their_place() {
+        use copydesk_engine::ids::{CallId, MessageId};
+        let range = json!({"start": {"line": 2, "character": 0}, "end": {"line": 7, "character": 0}});
+        let decide = |arguments: &[Value]| match parse(ACCEPT, arguments).unwrap() {
+            Order::Decide(Decision::Accept, chosen) => chosen,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(decide(&[]), Chosen::All);
+        assert_eq!(decide(&[Value::Null]), Chosen::All);
+        assert_eq!(decide(&[json!(3), json!(5)]), Chosen::Hunks(vec![HunkId(3), HunkId(5)]));
+        let at = decide(&[json!("file:///a"), range.clone()]);
+        assert_eq!(decide(&[json!({"uri": "file:///a", "range": range})]), at);
+        let Chosen::At { uri, range } = at else { panic!("{at:?}") };
+        assert_eq!((uri.as_str(), range.lines()), ("file:///a", (2, 7)));
+        for (arguments, what) in [
+            (vec![], UndoWhat::Last),
+            (vec![json!({"turn": "msg_1"})], UndoWhat::Turn(MessageId::new("msg_1"))),
+            (vec![json!({"call": "call_1"})], UndoWhat::Call(CallId::new("call_1"))),
+            (vec![json!("redo")], UndoWhat::Redo),
+        ] {
+            assert_eq!(parse(UNDO, &arguments), Ok(Order::Undo(what)));
+        }
+        assert_eq!(parse(REDO, &[]), Ok(Order::Undo(UndoWhat::Redo)));
+    }
+
+    #[test]
     fn what_is_no_command_is_said() {
         for (command, arguments) in [
             (PROMPT, vec![json!(7)]),
             (PROMPT, vec![json!({"range": "all"})]),
             (ANSWER, vec![json!("per_1")]),
             (ANSWER, vec![]),
+            (UNDO, vec![json!({"turn": 7})]),
+            (UNDO, vec![json!("all")]),
+            (ACCEPT, vec![json!("all")]),
+            (ACCEPT, vec![json!(-1)]),
+            (REJECT, vec![json!(1), json!("2")]),
+            (REJECT, vec![json!({"uri": "file:///a"})]),
             ("copydesk.other", vec![]),
         ] {
             assert!(parse(command, &arguments).is_err(), "{command} {arguments:?}");
