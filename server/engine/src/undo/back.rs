@@ -76,10 +76,12 @@ impl Back<'_> {
             }
             let is_before = match (self.present(&row.path).await, &row.before) {
                 (Ok(present), None) => present.hash.is_none() && present.snapshot.is_none(),
-                (Ok(present), Some(before)) => {
-                    let text = present.snapshot.as_ref().map(|snapshot| snapshot.hash);
-                    text.or(present.hash) == Some(before.hash) || present.hash == Some(before.hash)
-                }
+                (Ok(present), Some(before)) => match &present.snapshot {
+                    // Not yet saved, the file holds what was before all the same.
+                    Some(Snapshot { hash, source: Source::Open { .. }, .. }) => *hash == before.hash,
+                    Some(snapshot) if snapshot.hash == before.hash => true,
+                    _ => present.hash == Some(before.hash),
+                },
                 (Err(_), _) => false,
             };
             if is_before {
