@@ -152,6 +152,19 @@ specs! {
         r16_3_a_dismissed_ask_is_answered_by_a_code_action;
         r6_2_an_edit_is_asked_by_a_menu_and_undone_by_one_step;
     }
+    review {
+        c19_hunks_are_decided_one_by_one_each_on_its_own_text;
+        c31_a_proposal_that_the_user_has_overwritten_since_the_end_of_both_is_not_offered;
+        c35_what_a_daemon_that_was_killed_has_done_is_undone_by_the_next;
+        edits_are_not_asked_since_undo_reaches_them;
+        r4_2_hunks_are_decided_while_the_agent_goes_on;
+        r4_2_hunks_follow_what_is_typed_above_into_and_over_them;
+        r4_2_marks_and_list_agree_after_any_typing_beside_them;
+        r5_1_one_edit_of_a_turn_is_undone_from_the_conversation;
+        r5_2_r5_3_a_turn_is_undone_without_the_users_lines_and_done_again;
+        r6_3_what_a_command_has_changed_carries_signs_and_is_undone;
+        the_diff_of_a_turn_of_the_conversation_and_against_head;
+    }
 }
 
 #[tokio::test]
