@@ -9,7 +9,7 @@ use copydesk_workspace::review::{HunkId, HunkState, ReviewedHunk};
 use super::file::FileReview;
 use super::listing::{Desk, Looked, Reviews};
 use super::{ChangesScope, Decided, Decision, HunkChoice, Undecided, WhyUndecided};
-use crate::ports::{By, StoreError};
+use crate::ports::StoreError;
 
 /// How often a rejection is made anew because the text under it moved.
 const TRIES: usize = 5;
@@ -106,8 +106,7 @@ impl Reviews {
             }
         }
         if !accepted.is_empty() {
-            let now = desk.content(path).await;
-            desk.record(By::Accept { hunks: accepted.clone() }, path, None, now.clone(), now).await?;
+            desk.accepted(path, accepted.clone()).await?;
             decided.hunks.extend(accepted);
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! The list of what the agent changed: the rows of the session replayed, then the present texts. Both are kept as they were seen, and only looked at again
 //! where a row or a text is another one. Decides nothing.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use copydesk_workspace::disk::{DiskError, Stamp};
@@ -16,6 +17,7 @@ use super::{ChangedFile, ChangesScope, ChangesView, HunkView};
 use crate::event::SessionEvent;
 use crate::ids::{MessageId, SessionId};
 use crate::ports::{Change, Changes, Client, Clock, Ids, StoreError};
+use crate::undo::Recording;
 use crate::view::{View, ViewError, is_fresh};
 
 /// What a session knows of its changes.
@@ -58,6 +60,7 @@ pub(crate) struct Desk<'a> {
     pub(crate) session: &'a SessionId,
     pub(crate) changes: &'a dyn Changes,
     pub(crate) view: &'a View,
+    pub(crate) recording: &'a Arc<Recording>,
     pub(crate) ids: &'a dyn Ids,
     pub(crate) clock: &'a dyn Clock,
     /// Bytes of contents, over all sessions.

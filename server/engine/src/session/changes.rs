@@ -43,6 +43,7 @@ impl Context {
             session: &self.id,
             changes: &*self.ports.changes,
             view,
+            recording: &self.recording,
             ids: &*self.ports.ids,
             clock: &*self.ports.clock,
             most_kept: self.config().max_undo_bytes,

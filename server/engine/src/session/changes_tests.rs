@@ -9,6 +9,7 @@ use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
 use copydesk_workspace::uri::uri_from_path;
 use ropey::Rope;
+use serde_json::json;
 
 use super::SessionHandle;
 use crate::engine::Engine;
@@ -16,13 +17,15 @@ use crate::event::SessionEvent;
 use crate::ids::{MessageId, Millis, SessionId};
 use crate::message::{Entry, Finish, PromptPart, TurnEnd};
 use crate::ports::{
-    BoxFuture, By, Change, ChangeId, Changes, Content, ModelMessage, ModelRequest, NewChange, NewContent, StoreError,
+    BoxFuture, By, Change, ChangeId, Changes, Content, ModelMessage, ModelRequest, NewChange, NewContent, OptionKind,
+    StoreError,
 };
 use crate::registry::Registry;
 use crate::review::{
     ChangedFile, ChangedKind, ChangesScope, ChangesView, Decided, Decision, HunkChoice, HunkId, HunkState, WhyUndecided,
 };
 use crate::testing::{FakeIds, FakeModel, MemoryChanges, MemoryStore, ModelPlayer, World, config};
+use crate::undo::{UndoOutcome, UndoWhat};
 use crate::workbench::{Act, BenchEditor, Typing};
 
 const C19: (&str, &str) = ("a\nb\nc\nd\ne\nf\n", "a\n1\n2\n3\n4\n5\nb\nc\nD\ne\nF\n");
@@ -443,6 +446,48 @@ async fn r6_5_a_decision_waits_for_the_edit_that_is_under_way() {
     assert_eq!(accepted.await.hunks, ids);
     let file = table.file("a").await;
     assert_eq!(states(&file), [HunkState::Undecided, HunkState::Accepted]);
+}
+
+/// A turn in which the agent makes one edit.
+async fn turn(table: &mut Table, name: &str, old: &str, new: &str) {
+    table.world.client.answer_all(OptionKind::AllowOnce);
+    let end = table.session.prompt(vec![PromptPart::Text { text: "go".to_owned() }]).unwrap();
+    let arguments = json!({"filePath": name, "oldString": old, "newString": new});
+    table.player.next_request().await.call("call_1", "edit", &arguments.to_string()).finish_calls();
+    table.player.next_request().await.text("done").finish_stop();
+    assert_eq!(end.await, TurnEnd::Done);
+}
+
+#[tokio::test]
+async fn r4_2_what_a_turn_did_is_listed_and_told_undone_and_redone() {
+    let mut table = Table::new().await;
+    table.world.disk.put(&table.path("a"), "1\n2\n3\n");
+    turn(&mut table, "a", "2", "B").await;
+    assert_eq!(table.times_told(), 1);
+    let list = table.session.changes(&ChangesScope::LastTurn).await.unwrap();
+    let hunk = list.files[0].hunks[0].clone();
+    assert_eq!((&*hunk.old_text, &*hunk.new_text, hunk.state), ("2\n", "B\n", HunkState::Undecided));
+    table.session.undo(UndoWhat::Last).await.unwrap();
+    assert_eq!((table.text("a"), table.times_told()), ("1\n2\n3\n".to_owned(), 2));
+    assert!(table.list().await.files.is_empty());
+    table.session.undo(UndoWhat::Redo).await.unwrap();
+    let again = table.file("a").await.hunks[0].clone();
+    assert_eq!((again.turn, &*again.new_text, table.times_told()), (hunk.turn, "B\n", 3));
+}
+
+#[tokio::test]
+async fn r5_2_an_undo_after_decisions_meets_no_conflict() {
+    let mut table = Table::new().await;
+    table.world.disk.put(&table.path("a"), "1\n2\n3\n4\n5\n");
+    turn(&mut table, "a", "2\n3\n4", "B\n3\nD").await;
+    let ids = table.ids("a").await;
+    assert_eq!(table.decide(&ids[..1], Decision::Reject).await.hunks, ids[..1]);
+    assert_eq!(table.decide(&ids[1..], Decision::Accept).await.hunks, ids[1..]);
+    assert_eq!(table.text("a"), "1\n2\n3\nD\n5\n");
+    let report = table.session.undo(UndoWhat::Last).await.unwrap();
+    assert_eq!(report.files[0].outcome, UndoOutcome::Restored, "{report:?}");
+    assert_eq!(table.text("a"), "1\n2\n3\n4\n5\n");
+    assert_eq!(states(&table.file("a").await), [HunkState::Rejected, HunkState::Accepted]);
 }
 
 /// Counts what is read of it.
