@@ -88,7 +88,7 @@ impl Context {
             return Err(UndoError::NothingToUndo);
         }
         self.tell_of_undo(&what, &report).await;
-        self.tell_of_new_changes().await;
+        self.tell_of_changes().await;
         Ok(report)
     }
 
