@@ -178,7 +178,8 @@ pub(super) async fn resolve(deps: &RunnerDeps, access: Vec<Access>) -> Result<Re
             Access::Command { text, folder, unconfined } => {
                 let is_sandboxed = is_in_force(&deps.config.sandbox, &deps.ports.shell.sandbox());
                 let is_confined = is_sandboxed && !unconfined;
-                let (mut needs, reach, may_change) = command::needs(deps, &places, text.clone(), folder, is_confined).await?;
+                let (mut needs, reach, may_change) =
+                    command::needs(deps, &places, text.clone(), folder, is_confined).await?;
                 if is_sandboxed && unconfined {
                     command::hold_auto(&mut needs);
                     resolved.needs.push(outside_of_sandbox(text, &needs));

@@ -362,6 +362,6 @@ async fn r8_1_what_is_built_or_run_from_an_input_is_asked() {
         "node -r ./a <(cat a)",
     ];
     shut(&bench, &commands).await;
-    open(&bench, &["docker build .", "kubectl apply -f a", "kubectl apply -f - <<'E'\nx\nE", "python3 a <(cat a)"])
+    open(&bench, &["docker build empty", "kubectl apply -f a", "kubectl apply -f - <<'E'\nx\nE", "python3 a <(cat a)"])
         .await;
 }

@@ -260,8 +260,21 @@ pub(super) fn code(name: &str, call: &Call, code: &mut Code) {
 fn script_of_process(name: &str, call: &Call) -> bool {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let reads = |reader: &Reader| reader.programs.contains(&name) || reader.programs.contains(&base);
-    let first = call.words().iter().find(|arg| !arg.raw.starts_with('-'));
-    first.is_some_and(|arg| arg.is_process) && READERS.iter().any(reads)
+    let Some(reader) = READERS.iter().find(|reader| reads(reader)) else { return false };
+    let mut words = call.words().iter();
+    while let Some(arg) = words.next() {
+        let text = arg.text.as_deref().unwrap_or(&arg.raw);
+        let is_valued = match reader.words {
+            Words::Flags(_) => false,
+            Words::Valued(valued) => valued.contains(&text),
+        };
+        if is_valued {
+            words.next();
+        } else if !text.starts_with('-') {
+            return arg.is_process;
+        }
+    }
+    false
 }
 
 /// Programs that are told by a word to take what they build or set up from their input.
