@@ -142,10 +142,10 @@ const LOAD: &[Options] = &[
         ..NONE
     },
     Options { programs: &["apt", "apt-get"], short: "oc", long: &["--option", "--config-file"] },
-    Options { programs: &["rpm", "rpmbuild"], short: "ED", long: &["--eval", "--define", "--load"], ..NONE },
+    Options { programs: &["rpm", "rpmbuild"], short: "ED", long: &["--eval", "--define", "--load"] },
     Options { programs: &["scp", "sftp"], short: "Fb", long: &[] },
     Options { programs: &["ssh-keygen", "ssh-add"], short: "Ds", long: &[] },
-    Options { programs: &["gdb", "lldb"], short: "xos", long: &["-ex", "-iex", "-eval-command", "--command"], ..NONE },
+    Options { programs: &["gdb", "lldb"], short: "xos", long: &["-ex", "-iex", "-eval-command", "--command"] },
     Options { programs: &["sqlite3"], long: &["-cmd", "-init", "--cmd", "--init"], ..NONE },
     Options { programs: &["mysql", "mariadb"], long: &["--init-command"], ..NONE },
     Options { programs: &["nix", "nix-shell"], long: &["--expr"], ..NONE },

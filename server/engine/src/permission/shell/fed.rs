@@ -41,7 +41,7 @@ const READERS: &[Reader] = &[
         ]),
         ..PLAIN
     },
-    Reader { programs: &["duckdb"], instead: of("cs", &["--version"]), operands: 2, words: Words::Flags(&[]), ..PLAIN },
+    Reader { programs: &["duckdb"], instead: of("cs", &["--version"]), operands: 2, words: Words::Flags(&[]) },
     Reader { programs: &["psql"], instead: of("cl", &["--command", "--list", "--version", "--help"]), ..PLAIN },
     Reader { programs: &["mysql", "mariadb"], instead: of("e", &["--execute", "--version", "--help"]), ..PLAIN },
     Reader {
@@ -76,7 +76,6 @@ const READERS: &[Reader] = &[
         instead: of("", &["--eval", "--file", "--version"]),
         operands: 2,
         words: Words::Valued(&["--host", "--port", "-u", "-p", "--username", "--password"]),
-        ..PLAIN
     },
     Reader { programs: &["cqlsh"], instead: of("ef", &["--execute", "--file", "--version"]), ..PLAIN },
     Reader { programs: &["clickhouse-client"], instead: of("q", &["--query", "--version"]), ..PLAIN },
@@ -155,7 +154,6 @@ const READERS: &[Reader] = &[
         instead: of("cmVh", &["--version", "--help"]),
         operands: 1,
         words: Words::Valued(&["-W", "-X", "-Q", "--check-hash-based-pycs"]),
-        ..PLAIN
     },
     Reader {
         programs: &["node", "nodejs", "ts-node", "tsx"],
@@ -173,7 +171,6 @@ const READERS: &[Reader] = &[
             "--title",
             "--env-file",
         ]),
-        ..PLAIN
     },
     Reader { programs: &["deno", "bun"], operands: 1, ..PLAIN },
     Reader {
@@ -181,36 +178,26 @@ const READERS: &[Reader] = &[
         instead: of("eEv", &["--version", "--help"]),
         operands: 1,
         words: Words::Valued(&["-I"]),
-        ..PLAIN
     },
     Reader {
         programs: &["ruby"],
         instead: of("evh", &["--version", "--help"]),
         operands: 1,
         words: Words::Valued(&["-r", "-I", "-C", "-E", "-W"]),
-        ..PLAIN
     },
     Reader {
         programs: &["php"],
         instead: of("rfBREFvimSl", &["--run", "--file", "--version", "--info", "--server"]),
         operands: 1,
         words: Words::Valued(&["-c", "-d", "-z", "-t"]),
-        ..PLAIN
     },
-    Reader {
-        programs: &["lua", "luajit"],
-        instead: of("ev", &[]),
-        operands: 1,
-        words: Words::Valued(&["-l"]),
-        ..PLAIN
-    },
+    Reader { programs: &["lua", "luajit"], instead: of("ev", &[]), operands: 1, words: Words::Valued(&["-l"]) },
     Reader { programs: &["Rscript"], instead: of("e", &["--version"]), operands: 1, ..PLAIN },
     Reader {
         programs: &["R"],
         instead: of("ef", &["--file", "--version"]),
         operands: 1,
         words: Words::Valued(&["-g"]),
-        ..PLAIN
     },
     Reader { programs: &["julia"], instead: of("eE", &["--eval", "--print", "--version"]), operands: 1, ..PLAIN },
     Reader {

@@ -66,7 +66,7 @@ pub(super) fn of_command(program: &str, command: &str) -> Vec<&'static str> {
     // A beginning will do for npm.
     let is_meant =
         |name: &&str| if is_known { *name == command } else { program == "npm" && name.starts_with(command) };
-    let rows = rows.iter().filter(|row| row.iter().any(|name| is_meant(name)));
+    let rows = rows.iter().filter(|row| row.iter().any(is_meant));
     rows.flat_map(|row| row.iter().copied().filter(|name| *name != command)).collect()
 }
 
