@@ -365,3 +365,40 @@ async fn r8_1_what_is_built_or_run_from_an_input_is_asked() {
     open(&bench, &["docker build empty", "kubectl apply -f a", "kubectl apply -f - <<'E'\nx\nE", "python3 a <(cat a)"])
         .await;
 }
+
+#[tokio::test]
+async fn r5_5_commands_that_git_or_another_program_runs_for_one_ask_for_what_they_discard() {
+    let bench = everything();
+    let commands = [
+        "git submodule foreach git reset --hard",
+        "git submodule foreach --recursive 'git clean -fd'",
+        "git submodule --quiet foreach git checkout .",
+        "git bisect run git reset --hard",
+        "hub reset --hard",
+        "hub -C sub clean -fd",
+        "gh repo delete x",
+        "gh --repo x repo delete",
+        "gh pr close 1 --delete-branch",
+        "gh repo sync --force",
+        "gh pr checkout 1 --force",
+        "/usr/libexec/git-core/git-clean -fd",
+    ];
+    for text in commands {
+        assert_eq!(judged(&bench, text).await, Ask, "{text}");
+    }
+    open(
+        &bench,
+        &["git submodule foreach git status", "git bisect run make", "hub log", "gh pr list", "gh pr checkout 1"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn c61_searches_that_name_no_folder_read_the_one_in_which_they_stand() {
+    let bench = everything();
+    for program in ["ag", "ack", "ugrep", "rga"] {
+        assert_eq!(judged(&bench, &format!("{program} KEY")).await, Ask, "{program}");
+        assert_eq!(judged(&bench, &format!("cd sub; {program} -i KEY")).await, Ask, "{program}");
+        assert_eq!(judged(&bench, &format!("{program} KEY open")).await, Allow, "{program}");
+    }
+}

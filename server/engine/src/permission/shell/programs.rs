@@ -36,6 +36,11 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
                 let read = likely_files(name, call.words(), scope);
                 let mut files: Vec<FileUse> =
                     read.into_iter().chain(outputs::outputs(name, call.words(), scope)).collect();
+                // Without a folder they look through that in which they stand.
+                let named = call.words().iter().filter(|arg| !arg.raw.starts_with('-')).count();
+                if matches!(name, "ack" | "ag" | "ugrep" | "ug" | "rga" | "pt" | "sift") && named <= 1 {
+                    files.extend(here(&call.span, name, FileAccess::Read, scope));
+                }
                 files.extend(outputs::by_list(name, call));
                 files.extend(outputs::by_archive(name, call));
                 if name == "curl" {
@@ -426,6 +431,11 @@ fn inner(name: &str, call: &Call) -> Option<Call> {
         ("yarn", "exec"),
     ];
     let words = call.words();
+    // It passes on what it does not know.
+    if name == "hub" {
+        let git = Arg::literal("git", call.args.first()?.span.clone());
+        return Some(call.inner([&[git], words].concat(), 1));
+    }
     // As git calls its own.
     if let Some(command) = name.strip_prefix("git-") {
         let span = call.args.first()?.span.clone();

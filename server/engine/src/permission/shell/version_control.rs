@@ -1,5 +1,6 @@
 //! Version control: which commands reach the network, what a repository makes them run, which files they touch. What they discard is said in `losses`.
 
+use super::code::Run;
 use super::command::Call;
 use super::expansion::Scope;
 use super::options::{Arg, Order, Spec};
@@ -78,6 +79,10 @@ pub(super) fn git(call: &Call, scope: &Scope) -> Judged {
     }
     if name == "bisect" && has(rest, &["run"]) || name == "submodule" && has(rest, &["foreach"]) {
         judged.unknown.push((words[at].span.clone(), "git runs a command that stands in its words"));
+        let command = rest.iter().skip_while(|arg| !matches!(arg.text.as_deref(), Some("run" | "foreach"))).skip(1);
+        let command: Option<Vec<&str>> =
+            command.skip_while(|arg| starts(arg, "-")).map(|arg| arg.text.as_deref()).collect();
+        judged.runs.extend(command.filter(|words| !words.is_empty()).map(|words| Run::here(words.join(" "))));
     }
     judged.effect = Effect {
         loses,

@@ -2,6 +2,7 @@
 
 use crate::permission::shell::command::Call;
 use crate::permission::shell::options::Arg;
+use crate::permission::shell::without_options::behind;
 
 pub(super) const TRACKED: &str = "uncommitted changes of tracked files";
 pub(super) const UNTRACKED: &str = "files that are not tracked";
@@ -200,6 +201,14 @@ pub(in crate::permission::shell) fn discards_repository(name: &str, call: &Call)
         let words = call.words();
         let reverts = words.iter().any(|arg| has_letter(arg, 'R') || abbreviates(arg, "--reverse", 5));
         return (reverts && !has(words, &["--dry-run"])).then_some(TRACKED);
+    }
+    if matches!(name, "gh" | "glab") {
+        let words = call.words();
+        let says = |verb: &[&str]| !behind(verb, words).is_empty();
+        let forces = words.iter().any(|arg| abbreviates(arg, "--force", 5) || has_letter(arg, 'f'));
+        let of_branch = forces && (says(&["repo", "sync"]) || says(&["pr", "checkout"]) || says(&["mr", "checkout"]));
+        let of_remote = says(&["repo", "delete"]) || words.iter().any(|arg| abbreviates(arg, "--delete-branch", 9));
+        return if of_remote { Some(REMOTE) } else { of_branch.then_some(COMMITS) };
     }
     let of_git = |arg: &Arg| {
         let text = arg.text.as_deref().unwrap_or(&arg.raw).trim_end_matches('/');
