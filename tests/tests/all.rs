@@ -10,6 +10,8 @@ mod acp_clients;
 mod acp_files;
 #[path = "all/auth.rs"]
 mod auth;
+#[path = "all/commands.rs"]
+mod commands;
 #[path = "all/cost.rs"]
 mod cost;
 #[path = "all/demo.rs"]

@@ -230,7 +230,9 @@ fn real(path: &Path) -> Option<PathBuf> {
 
 fn is_among(analysis: &Analysis, path: &Path, access: FileAccess, by: &str) -> bool {
     analysis.files.iter().filter(|used| used.access >= access).any(|used| match &used.place {
-        Place::File(file) | Place::Maybe(file) | Place::Tracked(file) => real(file.as_path()).is_some_and(|file| file == path),
+        Place::File(file) | Place::Maybe(file) | Place::Tracked(file) => {
+            real(file.as_path()).is_some_and(|file| file == path)
+        }
         Place::Glob { base, pattern } => {
             let Ok(base) = base.as_path().canonicalize() else { return false };
             wildcard_match(&path.to_string_lossy(), &format!("{}/{pattern}", base.display()))

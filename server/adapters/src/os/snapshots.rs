@@ -12,8 +12,8 @@ mod store;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use copydesk_engine::ports::{
     BoxFuture, ChangedFile, Snapshot, SnapshotError, SnapshotFailure, SnapshotReport, SnapshotRequest, Snapshots,
@@ -31,6 +31,8 @@ use store::Store;
 
 /// What a command waits for a snapshot at the most.
 const LIMIT: Duration = Duration::from_secs(10);
+/// A tree that is too much to look at is not looked at again for so long.
+const REFUSED: Duration = Duration::from_secs(600);
 /// Files of one command of which contents are told.
 const MOST_CHANGED: usize = 2000;
 /// Of all that it has changed, bytes.
@@ -43,6 +45,8 @@ pub struct OsSnapshots {
     folder: PathBuf,
     scans: Arc<scan::Kept>,
     used: Mutex<HashMap<PathBuf, Used>>,
+    /// Trees that were too much to look at, and when.
+    refused: Mutex<HashMap<AbsPath, (Instant, SnapshotError)>>,
     limit: Duration,
 }
 
@@ -86,6 +90,7 @@ impl OsSnapshots {
             folder: data.join("undo").as_path().to_owned(),
             scans: Arc::default(),
             used: Mutex::default(),
+            refused: Mutex::default(),
             limit: LIMIT,
         }
     }
@@ -102,8 +107,18 @@ impl OsSnapshots {
             }
         };
         let taking = means.into_iter().map(|(tree, means)| async move {
+            if let Some(error) = self.refusal(&tree) {
+                return (tree, Err(error));
+            }
             let taken = tokio::time::timeout(self.limit, self.take(means)).await;
-            (tree, taken.unwrap_or(Err(SnapshotError::TooSlow(self.limit))))
+            let taken = taken.unwrap_or(Err(SnapshotError::TooSlow(self.limit)));
+            if let Err(
+                error @ (SnapshotError::TooSlow(_) | SnapshotError::TooManyFiles(_) | SnapshotError::TooLarge(_)),
+            ) = &taken
+            {
+                lock(&self.refused).insert(tree.clone(), (Instant::now(), error.clone()));
+            }
+            (tree, taken)
         });
         let (mut trees, mut failed) = (Vec::new(), Vec::new());
         for (tree, taken) in join_all(taking).await {
@@ -115,24 +130,27 @@ impl OsSnapshots {
         TakenSnapshot { trees, failed, limit: self.limit }
     }
 
+    /// Not every command waits for the same answer.
+    fn refusal(&self, tree: &AbsPath) -> Option<SnapshotError> {
+        let mut refused = lock(&self.refused);
+        refused.retain(|_, (since, _)| since.elapsed() < REFUSED);
+        refused.get(tree).map(|(_, error)| error.clone())
+    }
+
     async fn take(&self, means: Means) -> Result<Taken, SnapshotError> {
         match means {
             Means::Scan { looker, others } => Arc::clone(&self.scans).before(looker, others).await.map(Taken::Scan),
             Means::Shadow(shadow) => {
                 let folder = shadow.store.folder().to_owned();
-                let used = self.lock().get(&folder).cloned();
+                let used = lock(&self.used).get(&folder).cloned();
                 let is_due = used.as_ref().is_none_or(|used| used.added > PRUNED_EVERY);
                 let Used { added, recent } = used.unwrap_or_default();
                 let marked = shadow.before(is_due, recent).await?;
                 let added = if is_due { 0 } else { added } + marked.added;
-                self.lock().insert(folder, Used { added, recent: marked.recent.clone() });
+                lock(&self.used).insert(folder, Used { added, recent: marked.recent.clone() });
                 Ok(Taken::Shadow(Box::new(marked)))
             }
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Used>> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -169,6 +187,10 @@ impl Snapshot for TakenSnapshot {
             report
         })
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Each tree once.

@@ -1,0 +1,156 @@
+//! What commands change, found and recorded by the built daemon, whatever becomes of it. Needs the program: `cargo build -p copydesk`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use copydesk_adapters::store::sqlite::SqliteStore;
+use copydesk_engine::ids::SessionId;
+use copydesk_engine::ports::{By, Changes as _};
+use copydesk_tests::daemon::Home;
+use copydesk_tests::fake_editor::{FakeEditor, uri};
+use copydesk_tests::scripted_model::{Reply, Script, ScriptedModel};
+use copydesk_workspace::path::AbsPath;
+use serde_json::json;
+
+/// In the project, with the user's Git.
+fn git(home: &Home, script: &str) -> String {
+    let output = std::process::Command::new("bash")
+        .args(["-ec", script])
+        .current_dir(home.workspace())
+        .env("HOME", home.path())
+        .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_NAME"), "a")))
+        .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_EMAIL"), "a@example.com")))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs these commands one after the other, each in a call of its own, then says so.
+async fn runs(commands: &'static [&'static str]) -> (ScriptedModel, Home) {
+    let model = ScriptedModel::start(Script::function(move |request| match commands.get(request.results().len()) {
+        Some(command) => Reply::call("bash", json!({ "command": command })),
+        None => Reply::text("done"),
+    }))
+    .await;
+    let home = Home::new();
+    home.use_model_with(&model.base_url(), json!({}), json!({ "permission": { "bash": "allow" } }));
+    (model, home)
+}
+
+fn store(home: &Home) -> SqliteStore {
+    SqliteStore::new(AbsPath::new(home.data().join("copydesk/copydesk.db")).unwrap())
+}
+
+#[tokio::test]
+async fn c26_r5_1_what_commands_changed_is_read_at_once_and_recorded_with_what_was_there() {
+    const COMMANDS: &[&str] = &[
+        "sed -i s/a/b/ f; rm gone; mv p q; printf '\\000\\377' >bin",
+        "mkdir made; for name in 1 2; do echo $name >made/$name; done",
+        "cat f",
+    ];
+    let (model, home) = runs(COMMANDS).await;
+    let document = uri(&home.write("f", "a\n"));
+    home.write("gone", [0, 1]);
+    home.write("p", "moved\n");
+    git(&home, "git init -q .; git add -A; git commit -qm first");
+    let editor = FakeEditor::open(home.clone()).await;
+    editor.disregard("session/update");
+    editor.open_document(&document, "text", "a\n");
+    let shown = document.clone();
+    editor.script("_copydesk/files_changed", move |params| {
+        assert_eq!(params["files"], json!([{ "uri": shown, "kind": "changed" }]), "the others are not the editor's");
+        json!({ "reloaded": [], "conflicts": [] })
+    });
+    let session = editor.new_session().await;
+    let prompt = editor.prompt(&session, "go");
+    editor.await_response(prompt).await.unwrap();
+    let requests = model.requests();
+    let results = requests.last().unwrap().results();
+    assert!(results[0].contains("f was changed meanwhile"), "{results:?}");
+    assert!(results[1].contains("[files on the disk: created made/1, made/2]"), "{results:?}");
+    assert!(results[2].starts_with("b"), "{results:?}");
+    editor.finish().await;
+
+    let (store, session) = (store(&home), SessionId::new(&session));
+    let mut rows = Vec::new();
+    for row in store.list(session.clone()).await.unwrap() {
+        assert_eq!(row.by, By::Command);
+        let mut states = Vec::new();
+        for state in [row.before, row.after] {
+            let bytes = match state {
+                Some(content) => store.content(session.clone(), content.hash).await.unwrap(),
+                None => None,
+            };
+            states.push(bytes.map_or("-".to_owned(), |bytes| format!("{:?}", String::from_utf8_lossy(&bytes))));
+        }
+        let name = row.path.relative_to(&AbsPath::new(home.workspace()).unwrap()).unwrap();
+        rows.push(format!("{name}: {} {}", states[0], states[1]));
+    }
+    assert_eq!(
+        rows,
+        [
+            "bin: - \"\\0\u{fffd}\"",
+            "f: \"a\\n\" \"b\\n\"",
+            "gone: \"\\0\\u{1}\" -",
+            "p: \"moved\\n\" -",
+            "q: - \"moved\\n\"",
+            "made/1: - \"1\\n\"",
+            "made/2: - \"2\\n\"",
+        ]
+    );
+    model.finish();
+}
+
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..3000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{what}");
+}
+
+/// A `git` that hangs as soon as it is told to.
+fn hanging_git(home: &Home) -> (PathBuf, PathBuf) {
+    let folder = home.path().join("bin");
+    std::fs::create_dir(&folder).unwrap();
+    let pids = home.path().join("pids");
+    let real = git(home, "command -v git");
+    let script = format!(
+        "#!/bin/bash\ncase \"$*\" in *diff-files*) echo $$ >>{}; exec sleep 1000;; esac\nexec {} \"$@\"\n",
+        pids.display(),
+        real.trim()
+    );
+    std::fs::write(folder.join("git"), script).unwrap();
+    std::fs::set_permissions(folder.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    (folder, pids)
+}
+
+#[tokio::test]
+async fn c35_r2_4_no_git_is_left_by_a_cancel_or_a_kill_during_a_snapshot() {
+    for is_killed in [false, true] {
+        let (model, mut home) = runs(&["touch f"]).await;
+        git(&home, "git init -q .; git commit -q --allow-empty -m first");
+        let (folder, pids) = hanging_git(&home);
+        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+        home.set_variable("PATH", &path);
+        let editor = FakeEditor::open(home.clone()).await;
+        editor.disregard("session/update");
+        let session = editor.new_session().await;
+        let prompt = editor.prompt(&session, "go");
+        until("git hangs", || pids.exists()).await;
+        if is_killed {
+            editor.kill().await;
+        } else {
+            editor.notify("session/cancel", json!({ "sessionId": session }));
+            assert_eq!(editor.await_response(prompt).await.unwrap()["stopReason"], "cancelled");
+            editor.finish().await;
+        }
+        let is_gone = |pid: &str| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default().is_empty();
+        until("git is gone", || std::fs::read_to_string(&pids).unwrap().lines().all(is_gone)).await;
+        assert!(!home.workspace().join("f").exists(), "nothing was run");
+        model.finish();
+    }
+}
