@@ -1,6 +1,6 @@
 //! What commands change, found and recorded by the built daemon, whatever becomes of it. Needs the program: `cargo build -p copydesk`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use copydesk_adapters::store::sqlite::SqliteStore;
@@ -102,6 +102,17 @@ async fn c26_r5_1_what_commands_changed_is_read_at_once_and_recorded_with_what_w
     model.finish();
 }
 
+/// Whose environment names the home: git of the daemon's, and what the user's commands have left.
+fn processes(home: &Home) -> Vec<String> {
+    let path = home.path().display().to_string();
+    let of = |entry: std::fs::DirEntry| {
+        let environment = std::fs::read(entry.path().join("environ")).ok()?;
+        let line = std::fs::read(entry.path().join("cmdline")).ok().filter(|line| !line.is_empty())?;
+        String::from_utf8_lossy(&environment).contains(&path).then(|| String::from_utf8_lossy(&line).into_owned())
+    };
+    std::fs::read_dir("/proc").unwrap().flatten().filter_map(of).collect()
+}
+
 async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..3000 {
         if is_so() {
@@ -110,6 +121,71 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     panic!("{what}");
+}
+
+fn size(path: &Path) -> u64 {
+    match std::fs::read_dir(path) {
+        Ok(entries) => entries.flatten().map(|entry| size(&entry.path())).sum(),
+        Err(_) => std::fs::metadata(path).map_or(0, |found| found.len()),
+    }
+}
+
+/// Text that hardly packs.
+fn noise(seed: u64) -> String {
+    let mut state = seed;
+    let line = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("{state:016x}\n")
+    };
+    (0..20_000).map(line).collect()
+}
+
+const KEEPS: &str = "find . -name .git -prune -exec find {} -printf '%p %y %s %m %T@\\n' \\; | sort; \
+                     find . -path '*/.git/*' -type f -exec sha256sum {} + | sort; cat sub/.git";
+
+#[tokio::test]
+async fn c35_a_daemon_killed_in_mid_turn_leaves_repositories_alone_and_nothing_behind() {
+    const COMMANDS: &[&str] = &[
+        "for file in big*; do echo more >>$file; sed -i s/^0/1/ $file; done; echo v >>vendor/x/v; echo s >>sub/s",
+        "touch started; sleep 1000",
+    ];
+    let (model, home) = runs(COMMANDS).await;
+    let touched: u64 = (1..=3)
+        .map(|at| {
+            let text = noise(at);
+            home.write(format!("big{at}"), &text);
+            text.len() as u64
+        })
+        .sum();
+    git(
+        &home,
+        "git init -q ../other; git -C ../other commit -q --allow-empty -m o; git init -q .; git add -A; git commit -qm first; \
+         git -c protocol.file.allow=always submodule -q add ../other sub; git commit -qm sub; git init -q vendor/x; echo 1 >vendor/x/v; git status",
+    );
+    let before = git(&home, KEEPS);
+    let editor = FakeEditor::open(home.clone()).await;
+    editor.disregard("session/update");
+    editor.answer_permissions_with("allow_once");
+    let session = editor.new_session().await;
+    editor.prompt(&session, "go");
+    until("the second command runs", || home.workspace().join("started").exists()).await;
+    editor.kill().await;
+    until("no process is left", || processes(&home).is_empty()).await;
+    assert_eq!(git(&home, KEEPS), before);
+    assert_eq!(git(&home, "git fsck 2>&1; git status --porcelain | head -3"), " M big1\n M big2\n M big3\n");
+
+    // What the first command did can be taken back all the same.
+    let (store, session) = (store(&home), SessionId::new(&session));
+    let rows = store.list(session.clone()).await.unwrap();
+    assert_eq!(rows.len(), 3);
+    for (row, at) in rows.iter().zip(1..) {
+        let bytes = store.content(session.clone(), row.before.unwrap().hash).await.unwrap();
+        assert!(bytes.is_some_and(|bytes| bytes == noise(at).into_bytes()));
+    }
+    drop(store);
+    let stored = size(&home.data().join("copydesk"));
+    assert!(stored < 2 * touched, "{stored} of {touched}");
+    model.finish();
 }
 
 /// A `git` that hangs as soon as it is told to.
