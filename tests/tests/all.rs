@@ -10,6 +10,8 @@ mod acp_clients;
 mod acp_files;
 #[path = "all/auth.rs"]
 mod auth;
+#[path = "all/command_prompts.rs"]
+mod command_prompts;
 #[path = "all/commands.rs"]
 mod commands;
 #[path = "all/cost.rs"]

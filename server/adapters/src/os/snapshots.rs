@@ -4,6 +4,7 @@
 mod created;
 mod git;
 mod look;
+mod printed;
 mod repository;
 mod scan;
 mod seed;

@@ -166,7 +166,7 @@ async fn written_until_all_are_gone(text: &str, end: impl FnOnce(Supervised, Pro
         end(supervised, tree);
         50 + reader.read_to_end(&mut Vec::new()).unwrap()
     });
-    timeout(Duration::from_secs(60), read).await.expect("some are never gone").unwrap()
+    timeout(Duration::from_secs(60), read).await.unwrap().unwrap()
 }
 
 const FORKS_AND_LEAVES: &str = "FORKS_AND_LEAVES=1 exec \"$TEST\" --exact os::supervisor::tests::a_process_that_is_never_there --nocapture --test-threads=1";

@@ -71,7 +71,7 @@ impl Recording {
     async fn tell(&self, turn: &MessageId, error: &StoreError) {
         let is_told = {
             let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *told, Some(turn.clone())).as_ref() == Some(turn)
+            told.replace(turn.clone()).as_ref() == Some(turn)
         };
         if !is_told {
             let text = format!("What is changed now is not recorded, and undo will not take it back: {error}");

@@ -92,14 +92,11 @@ pub(super) fn signal_all(processes: &[Process], signal: Signal) {
     let own = rustix::process::getpgrp().as_raw_pid();
     let mut groups = BTreeSet::new();
     for process in processes {
-        match entry(process.pid).filter(|entry| entry.process == *process && !entry.dead) {
-            Some(entry) if entry.group != own && entry.group > 1 => {
-                if groups.insert(entry.group) {
-                    signal_group(entry.group, signal);
-                }
-            }
-            Some(_) => self::signal(*process, signal),
-            None => {}
+        let Some(entry) = entry(process.pid).filter(|entry| entry.process == *process && !entry.dead) else { continue };
+        if entry.group == own || entry.group <= 1 {
+            self::signal(*process, signal);
+        } else if groups.insert(entry.group) {
+            signal_group(entry.group, signal);
         }
     }
 }

@@ -13,6 +13,7 @@ use copydesk_workspace::path::AbsPath;
 use super::created::{Since, is_ignore_file, made_folder};
 use super::git::{Git, Objects, Run, items, list, path_of};
 use super::look::{Look, Looker, Stat};
+use super::printed::{Known, next_content};
 use super::repository::Repository;
 use super::seed::{self, Seeded};
 use super::store::{Locked, Mark, Store, io_error};
@@ -74,14 +75,6 @@ struct Listing {
     new: BTreeSet<PathBuf>,
     /// Repositories within it.
     nested: BTreeSet<PathBuf>,
-}
-
-/// As an index knows a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Known {
-    mode: u32,
-    object: String,
-    is_gone: bool,
 }
 
 const LINK: u32 = 0o120_000;
@@ -294,28 +287,6 @@ struct Sorted {
     stats: Vec<(PathBuf, Stat)>,
 }
 
-impl Known {
-    /// `:100644 100644 OBJECT OBJECT M`.
-    fn parse(about: &[u8]) -> Option<Self> {
-        let about = std::str::from_utf8(about).ok()?;
-        let mut words = about.strip_prefix(':')?.split(' ');
-        let mode = u32::from_str_radix(words.next()?, 8).ok()?;
-        let (_, object, _) = (words.next()?, words.next()?, words.next()?);
-        let is_gone = words.next()?.starts_with('D');
-        Some(Self { mode, object: object.to_owned(), is_gone })
-    }
-
-    /// `100644 OBJECT 0<tab>path`.
-    fn of_entry(entry: &[u8]) -> Option<(PathBuf, Self)> {
-        let tab = entry.iter().position(|byte| *byte == b'\t')?;
-        let (about, path) = entry.split_at(tab);
-        let mut words = std::str::from_utf8(about).ok()?.split(' ');
-        let mode = u32::from_str_radix(words.next()?, 8).ok()?;
-        let known = Self { mode, object: words.next()?.to_owned(), is_gone: false };
-        Some((path_of(path.get(1..)?).to_owned(), known))
-    }
-}
-
 /// Where it is another than what an index knows of it.
 pub(super) fn unusual(stat: Stat) -> Option<u32> {
     (stat.mode != usual(stat.mode & 0o100 != 0)).then_some(stat.mode)
@@ -491,16 +462,4 @@ impl Marked {
     fn mode(&self, path: &Path, known: &Known) -> u32 {
         self.modes.get(path).copied().unwrap_or_else(|| usual(known.mode & 0o100 != 0))
     }
-}
-
-/// The next of the contents that `git cat-file --batch` gives, `None` for a missing one; and what follows.
-fn next_content(answer: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
-    let end = answer.iter().position(|byte| *byte == b'\n')?;
-    let head = std::str::from_utf8(answer.get(..end)?).ok()?;
-    let rest = answer.get(end + 1..)?;
-    if head.ends_with(" missing") {
-        return Some((None, rest));
-    }
-    let len: usize = head.rsplit(' ').next()?.parse().ok()?;
-    Some((Some(rest.get(..len)?), rest.get(len + 1..)?))
 }

@@ -1,0 +1,112 @@
+//! What a command does to what a folder holds: names that come into it, repositories that go, files that Git tracks, all that stands below.
+
+use copydesk_workspace::disk::FileKind;
+use copydesk_workspace::path::AbsPath;
+
+use super::{Gathered, permission, quoted, visible};
+use crate::escape::escaped_line;
+use crate::permission::shell::{Analysis, FileAccess, FileUse, FolderUse, Place, Removal};
+use crate::permission::{RulesFor, Verdict, path_pattern};
+use crate::runner::access::{Need, Subject};
+use crate::runner::decide::{Decided, decide, is_absolute};
+use crate::runner::expand::{self, Expanded};
+
+impl Gathered<'_> {
+    /// What comes into a folder has the names of what is copied.
+    pub(super) async fn filled(&mut self, file: &FileUse, path: &AbsPath, real: &AbsPath, analysis: &Analysis) {
+        for source in analysis.files.iter().filter(|source| source.by == file.by && source.span != file.span) {
+            let sources = match &source.place {
+                Place::File(source) => vec![source.clone()],
+                Place::Glob { base, pattern } => match expand::glob(&self.deps.ports.files, base, pattern).await {
+                    Expanded::All(paths) => paths,
+                    Expanded::TooMany | Expanded::NotUnderstood => Vec::new(),
+                },
+                Place::Maybe(_) | Place::Tracked(_) | Place::Unknown(_) => Vec::new(),
+            };
+            for name in sources.iter().filter_map(|source| source.as_path().file_name()) {
+                self.discarded(file, &real.join(name)).await;
+                self.judge(file, &path.join(name), &real.join(name));
+            }
+        }
+    }
+
+    /// Where the files that are removed are a repository, or hold one, and where what a repository keeps is written over (R5.5).
+    pub(super) async fn discarded(&mut self, file: &FileUse, real: &AbsPath) {
+        let is_inside = self.places.inside().iter().any(|folder| real.starts_with(folder) || folder.starts_with(real));
+        const REPOSITORIES: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+        let repository = |path: &AbsPath| {
+            path.as_path().components().any(|part| REPOSITORIES.iter().any(|name| part.as_os_str() == *name))
+        };
+        let stat = |path: &AbsPath| self.deps.ports.files.stat(path.clone());
+        let lost = match file.removal().filter(|_| is_inside) {
+            Some(Removal::Changes) => format!("uncommitted changes of {real}"),
+            Some(Removal::File) if repository(real) || self.deps.ports.files.stat(real.join(".git")).await.is_ok() => {
+                format!("the repository in {real}, with all that was not pushed")
+            }
+            None if is_inside && repository(real) && file.overwrites() => match stat(real).await {
+                Ok(stat) if stat.kind != FileKind::Directory => format!("what the repository keeps in {real}"),
+                _ => return,
+            },
+            Some(Removal::File) | None => return,
+        };
+        let shown = quoted(self.line.text.get(file.span.clone()).unwrap_or(&self.line.text));
+        let guards = self.deps.config.guards.of_loss(&self.line.text);
+        if guards.is_empty() {
+            return;
+        }
+        self.needs.push(Need {
+            permission: "bash".to_owned(),
+            values: vec![self.line.text.trim().to_owned()],
+            aliases: Vec::new(),
+            what: format!("{shown} (what would be lost: {})", escaped_line(&lost)),
+            subject: Subject::Unclear { guards },
+            always: None,
+            part: Some(self.part(&file.span)),
+        });
+    }
+
+    /// Tracked files are below the folder, as long as no name of theirs is taken for several words, or for an option.
+    pub(super) async fn tracked(&mut self, file: &FileUse, folder: &AbsPath, analysis: &Analysis) {
+        let is_plain = |path: &str| !path.starts_with('-') && !path.contains([' ', '\t', '\n', '"', '\'', '\\']);
+        let is_repository = |path: &str| path.rsplit('/').next() == Some(".git");
+        match expand::below_but(&self.deps.ports.files, folder, is_repository).await {
+            Expanded::All(found) if found.iter().all(|(path, _)| is_plain(path)) => {
+                self.known(file, folder, analysis).await;
+            }
+            _ => self.anywhere(file, "the names that git prints, one of which may be taken for others"),
+        }
+    }
+
+    /// What a folder holds: only that is told which is not simply allowed.
+    pub(super) async fn below(&mut self, file: &FileUse, path: &AbsPath, real: &AbsPath) {
+        let files = &self.deps.ports.files;
+        let found = match file.of_folder() {
+            FolderUse::Visible => visible::below(files, real).await,
+            _ => expand::below(files, real).await,
+        };
+        let Expanded::All(found) = found else {
+            let shown = quoted(&path.to_string());
+            return self.anywhere_of(file, &format!("{shown}, with more files than are looked at"), permission(file));
+        };
+        let rules = &self.deps.agent.rules;
+        let read = RulesFor::new("read", rules);
+        let has_absolute = rules.iter().any(|rule| is_absolute(&rule.pattern));
+        let is_open = |path: &AbsPath| read.decide(&path_pattern(path, &self.deps.facts.worktree)).0 == Verdict::Allow;
+        for (rest, is_link) in found {
+            let (given, named) = (path.join(&rest), self.places.named(&real.join(&rest)));
+            if file.access == FileAccess::Read && !is_link && !has_absolute && is_open(&given) && is_open(&named) {
+                continue;
+            }
+            let target = if is_link {
+                self.deps.ports.files.real_path(given.clone()).await.ok()
+            } else {
+                Some(real.join(&rest))
+            };
+            let known = self.needs.len();
+            self.judge(file, &given, &target.unwrap_or_else(|| given.clone()));
+            if self.needs[known..].iter().all(|need| decide(self.deps, need) == Decided::Allowed) {
+                self.needs.truncate(known);
+            }
+        }
+    }
+}
