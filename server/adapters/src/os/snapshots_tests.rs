@@ -80,6 +80,15 @@ impl Fixture {
         before.after().await
     }
 
+    /// Until the clock of files goes on.
+    fn await_tick(&self) {
+        let stamp = || tempfile::tempfile_in(self.temp.path()).unwrap().metadata().unwrap().modified().unwrap();
+        let start = stamp();
+        while stamp() == start {
+            std::thread::yield_now();
+        }
+    }
+
     /// What the script changes, a line a file.
     async fn changed_by(&self, script: &str) -> Vec<String> {
         let report = self.around(|| drop(self.run(script))).await;
@@ -150,6 +159,7 @@ async fn r5_1_what_commands_change_is_found_with_what_was_there_before() {
         fixture.run("mkdir -p made/before");
         let report = fixture
             .around(|| {
+                fixture.await_tick();
                 drop(fixture.run("mkdir -p made/before/x/y; echo 1 >made/before/x/y/z; echo 1 >made/w; echo 1 >v"))
             })
             .await;
