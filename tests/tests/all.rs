@@ -58,6 +58,8 @@ mod turns;
 mod undo;
 #[path = "all/undo_by_users.rs"]
 mod undo_by_users;
+#[path = "all/undo_of_commands.rs"]
+mod undo_of_commands;
 #[path = "all/upkeep.rs"]
 mod upkeep;
 #[path = "all/web.rs"]

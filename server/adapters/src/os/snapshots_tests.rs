@@ -126,6 +126,20 @@ fn both(files: &[(&str, &str)]) -> [Fixture; 2] {
 }
 
 #[tokio::test]
+async fn c33_a_folder_that_was_moved_counts_as_made_and_one_that_got_a_file_does_not() {
+    for fixture in both(&[("old/in/f", "1\n"), ("into/g", "2\n")]) {
+        fixture.run("mkdir empty; touch -d '1 hour ago' old/in empty");
+        let report = fixture.around(|| drop(fixture.run("mv old/in into/in; mv into/g empty/g"))).await;
+        let work = AbsPath::new(fixture.work()).unwrap();
+        let name = |path: &AbsPath| path.relative_to(&work).unwrap();
+        let made: Vec<_> =
+            report.changed.iter().map(|file| (name(&file.path), file.made_folder.as_ref().map(name))).collect();
+        let expected = [("empty/g", None), ("into/g", None), ("into/in/f", Some("into/in")), ("old/in/f", None)];
+        assert_eq!(made, expected.map(|(path, folder)| (path.to_owned(), folder.map(str::to_owned))));
+    }
+}
+
+#[tokio::test]
 async fn r5_1_what_commands_change_is_found_with_what_was_there_before() {
     let files = [
         ("a.txt", "a\n"),

@@ -41,6 +41,8 @@ pub(crate) struct Back<'a> {
 struct Present {
     /// Where it is text.
     snapshot: Option<Snapshot>,
+    /// Of the file that lies below what the editor shows.
+    below: Option<Vec<u8>>,
     /// Of the file's bytes; `None` where there is no file.
     hash: Option<ContentHash>,
     mode: Option<u32>,
@@ -209,6 +211,13 @@ impl Back<'_> {
             };
             outcomes.insert(net.to.clone(), both);
         }
+        for (left, gone) in last_copies(group, &outcomes) {
+            let reason = format!("{gone} cannot come back, and this is all that is left of it: it stays");
+            outcomes.insert(left.clone(), UndoOutcome::Conflict { reason, partly: false });
+            if let Some(present) = now.get(left) {
+                slots.insert(left.clone(), Slot { state: present.state(), origin: Some(left.clone()) });
+            }
+        }
         Ok((now, Planned { slots, outcomes }))
     }
 
@@ -230,7 +239,8 @@ impl Back<'_> {
             Err(ViewError::Disk(DiskError::NotFound(_)) | ViewError::Text { .. }) => None,
             Err(error) => return Err(error.to_string()),
         };
-        Ok(Present { snapshot, hash, mode })
+        let is_shown = snapshot.as_ref().is_some_and(|snapshot| !matches!(snapshot.source, Source::Disk { .. }));
+        Ok(Present { snapshot, below: bytes.filter(|_| is_shown), hash, mode })
     }
 
     async fn act(
@@ -274,6 +284,19 @@ impl Back<'_> {
     }
 }
 
+/// What would be removed although the same content, gone elsewhere, does not come back: with the path where it was. So it is with what a command has moved.
+fn last_copies<'n>(group: &'n [Net], outcomes: &BTreeMap<AbsPath, UndoOutcome>) -> Vec<(&'n AbsPath, &'n AbsPath)> {
+    let hash = |content: &Option<FileContent>| content.as_ref().map(|content| content.hash);
+    let is_kept_back = |net: &&Net| {
+        let is_deletion = net.before.is_some() && net.after.is_none();
+        is_deletion && matches!(outcomes.get(&net.to), Some(UndoOutcome::Conflict { .. }))
+    };
+    let gone: BTreeMap<_, _> = group.iter().filter(is_kept_back).map(|net| (hash(&net.before), &net.from)).collect();
+    let removed =
+        group.iter().filter(|net| net.before.is_none() && outcomes.get(&net.to) == Some(&UndoOutcome::Removed));
+    removed.filter_map(|net| Some((&net.to, *gone.get(&hash(&net.after))?))).collect()
+}
+
 struct Gone;
 
 enum Acted {
@@ -300,13 +323,13 @@ impl Present {
             (None, Some(hash)) => State::Binary { hash },
             (Some(snapshot), None) => State::Orphan { text: snapshot.text.clone() },
             (Some(snapshot), Some(_)) => {
-                let (encoding, mode) = match &snapshot.source {
-                    Source::Disk { encoding, .. } => (Some(*encoding), self.mode),
-                    Source::Held { disk, is_unsaved: false, .. } => (disk.map(|(encoding, _)| encoding), self.mode),
-                    Source::Open { .. } | Source::Held { .. } => (None, None),
+                let encoding = match &snapshot.source {
+                    Source::Disk { encoding, .. } => Some(*encoding),
+                    Source::Held { disk, is_unsaved: false, .. } => disk.map(|(encoding, _)| encoding),
+                    Source::Open { .. } | Source::Held { .. } => None,
                 };
                 let encoding = encoding.unwrap_or(TextEncoding::Utf8);
-                State::Text { text: snapshot.text.clone(), encoding, mode }
+                State::Text { text: snapshot.text.clone(), encoding, mode: self.mode }
             }
         }
     }
@@ -368,35 +391,44 @@ fn moving(from: &AbsPath, present: &Present, to: &AbsPath, state: &State) -> Opt
     }
 }
 
-fn changing(path: &AbsPath, present: &Present, state: &State) -> Option<(Op, Vec<FileDiff>)> {
+fn changing(path: &AbsPath, present: &Present, state: &State) -> Vec<(Op, Vec<FileDiff>)> {
     let diff =
         |before: String, after: String| vec![FileDiff { path: path.clone(), before: Some(before), after: Some(after) }];
     match state {
-        State::Absent | State::Binary { .. } => None,
+        State::Absent | State::Binary { .. } => Vec::new(),
         State::Text { text, encoding, mode } => {
-            let base = present.snapshot.as_ref()?;
+            let Some(base) = present.snapshot.as_ref() else { return Vec::new() };
             let is_on_disk = matches!(base.source, Source::Disk { .. });
-            let State::Text { encoding: old_encoding, mode: old_mode, .. } = present.state() else { return None };
+            let State::Text { encoding: old_encoding, mode: old_mode, .. } = present.state() else { return Vec::new() };
             let diffs = if base.text == *text { Vec::new() } else { diff(base.text.to_string(), text.to_string()) };
             if is_on_disk && (*encoding != old_encoding || *mode != old_mode) {
                 let after = Some(FileBytes { bytes: encode(&text.to_string(), *encoding), mode: *mode });
                 let rewrite = Rewrite { path: path.clone(), expected: present.hash, after, moved_to: None };
-                return Some((Op::Rewrite(rewrite), diffs));
+                return vec![(Op::Rewrite(rewrite), diffs)];
             }
             let edits = EditSet::between(&base.text, text);
-            (!edits.is_empty()).then(|| (Op::Edit(FileEdit::Modify { base: base.clone(), edits }), diffs))
+            // The bits are the file's, whatever the editor shows; the bytes below it stay.
+            let bits = present.below.clone().filter(|_| *mode != old_mode).map(|bytes| {
+                let after = Some(FileBytes { bytes, mode: *mode });
+                let rewrite = Rewrite { path: path.clone(), expected: present.hash, after, moved_to: None };
+                (Op::Rewrite(rewrite), Vec::new())
+            });
+            let edit = (!edits.is_empty()).then(|| (Op::Edit(FileEdit::Modify { base: base.clone(), edits }), diffs));
+            bits.into_iter().chain(edit).collect()
         }
         State::Orphan { text } => {
-            let base = present.snapshot.as_ref()?;
+            let Some(base) = present.snapshot.as_ref() else { return Vec::new() };
             let edits = EditSet::between(&base.text, text);
             let diffs = diff(base.text.to_string(), text.to_string());
-            (!edits.is_empty()).then(|| (Op::Edit(FileEdit::Modify { base: base.clone(), edits }), diffs))
+            let edit = (!edits.is_empty()).then(|| (Op::Edit(FileEdit::Modify { base: base.clone(), edits }), diffs));
+            edit.into_iter().collect()
         }
         State::Known(known) => {
             let after = Some(FileBytes { bytes: known.bytes.clone(), mode: known.mode });
             let rewrite = Rewrite { path: path.clone(), expected: present.hash, after, moved_to: None };
-            (present.hash != Some(known.hash) || known.mode.is_some_and(|mode| present.mode != Some(mode)))
-                .then_some((Op::Rewrite(rewrite), Vec::new()))
+            let is_other =
+                present.hash != Some(known.hash) || known.mode.is_some_and(|mode| present.mode != Some(mode));
+            is_other.then_some((Op::Rewrite(rewrite), Vec::new())).into_iter().collect()
         }
     }
 }

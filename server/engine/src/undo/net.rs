@@ -21,23 +21,56 @@ pub(super) struct Net {
     pub(super) after: Option<FileContent>,
 }
 
-/// In the order of the changes, grouped by the files that they share.
+/// In the order of the changes, grouped by the files that they share, and by a content that went at one path and came at another: what was moved by a command
+/// is found as these two. Files that came stand before the others, since a file or folder that goes may stand in the way of one that comes back.
 pub(super) fn groups<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Vec<Net>> {
-    let mut groups: Vec<(BTreeSet<AbsPath>, Vec<Net>)> = Vec::new();
-    for net in composed(changes) {
-        let mut paths = BTreeSet::from([net.from.clone(), net.to.clone()]);
-        let mut nets = Vec::new();
-        for (other_paths, other_nets) in
-            groups.extract_if(.., |(other, _)| !other.is_disjoint(&paths)).collect::<Vec<_>>()
-        {
-            paths.extend(other_paths);
-            nets.extend(other_nets);
+    let nets = composed(changes);
+    let mut groups = Groups { parents: (0..nets.len()).collect() };
+    let (mut by_path, mut gone, mut came) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for (index, net) in nets.iter().enumerate() {
+        for path in [&net.from, &net.to] {
+            groups.join(index, *by_path.entry(path).or_insert(index));
         }
-        nets.sort_by(|a: &Net, b: &Net| a.ids.cmp(&b.ids));
-        nets.push(net);
-        groups.push((paths, nets));
+        match (net.before, net.after) {
+            (Some(content), None) if content.len > 0 => gone.entry(content.hash).or_insert_with(Vec::new).push(index),
+            (None, Some(content)) if content.len > 0 => came.entry(content.hash).or_insert_with(Vec::new).push(index),
+            _ => {}
+        }
     }
-    groups.into_iter().map(|(_, nets)| nets).collect()
+    for (content, gone) in &gone {
+        let Some(came) = came.get(content) else { continue };
+        for index in gone.iter().chain(came) {
+            groups.join(*index, gone[0]);
+        }
+    }
+    let mut parted: BTreeMap<usize, Vec<Net>> = BTreeMap::new();
+    for (index, net) in nets.into_iter().enumerate() {
+        parted.entry(groups.first(index)).or_default().push(net);
+    }
+    let mut parted: Vec<Vec<Net>> = parted.into_values().collect();
+    parted.sort_by_key(|group| !group.iter().all(|net| net.before.is_none()));
+    parted
+}
+
+/// Which nets hang together, each by one before it or itself.
+struct Groups {
+    parents: Vec<usize>,
+}
+
+impl Groups {
+    fn first(&mut self, index: usize) -> usize {
+        let mut at = index;
+        while self.parents[at] != at {
+            self.parents[at] = self.parents[self.parents[at]];
+            at = self.parents[at];
+        }
+        at
+    }
+
+    fn join(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.first(one), self.first(other));
+        self.parents[one.max(other)] = one.min(other);
+    }
 }
 
 fn composed<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Net> {
@@ -59,7 +92,12 @@ fn composed<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Net> {
                 let net = &mut nets[index];
                 net.ids.push(change.id);
                 net.to = if change.after.is_some() { to.clone() } else { net.from.clone() };
-                net.after = change.after;
+                // An edit in the editor knows no mode, and leaves it as it is.
+                if let (Some(first), Some(next)) = (&mut net.before, &change.before) {
+                    first.mode = first.mode.or(next.mode);
+                }
+                let mode = net.after.and_then(|after| after.mode);
+                net.after = change.after.map(|after| FileContent { mode: after.mode.or(mode), ..after });
                 net.made_folder = net.made_folder.take().or_else(|| change.made_folder.clone());
                 index
             }

@@ -71,6 +71,35 @@ fn c33_a_file_is_followed_through_its_names() {
 }
 
 #[test]
+fn c33_what_went_and_came_again_hangs_together_and_what_came_goes_first() {
+    check(
+        &[change(1, "/a", "x", "/a", ""), change(2, "/b", "", "/b", "x"), change(3, "/c", "", "/c", "x")],
+        &[&["/a>/a 1", "/b>/b 2", "/c>/c 3"]],
+    );
+    check(&[change(1, "/a", "", "/a", "x"), change(2, "/b", "", "/b", "x")], &[&["/a>/a 1"], &["/b>/b 2"]]);
+    // A file gave way to a folder, and a folder to a file.
+    check(&[change(1, "/a", "x", "/a", ""), change(2, "/a/b", "", "/a/b", "y")], &[&["/a/b>/a/b 2"], &["/a>/a 1"]]);
+    check(&[change(1, "/a/b", "x", "/a/b", ""), change(2, "/a", "", "/a", "y")], &[&["/a>/a 2"], &["/a/b>/a/b 1"]]);
+}
+
+#[test]
+fn r5_3_an_edit_in_the_editor_hides_no_mode() {
+    let with = |content: Option<FileContent>, mode| content.map(|content| FileContent { mode, ..content });
+    let moded = |change: Change, before, after| Change {
+        before: with(change.before, before),
+        after: with(change.after, after),
+        ..change
+    };
+    let edit = |id| moded(change(id, "/a", "x", "/a", "x"), None, None);
+    let chmod = moded(change(2, "/a", "x", "/a", "x"), Some(0o644), Some(0o755));
+    for changes in [[edit(1), chmod.clone()], [chmod, edit(3)]] {
+        let net = groups(changes.iter()).remove(0).remove(0);
+        let mode = |content: Option<FileContent>| content.and_then(|content| content.mode);
+        assert_eq!((mode(net.before), mode(net.after)), (Some(0o644), Some(0o755)), "{net:?}");
+    }
+}
+
+#[test]
 fn r5_3_an_undo_of_an_undo_puts_a_turn_in_force_again() {
     let undo = |id: i64, of: &[i64]| Change {
         by: By::Undo { of: of.iter().copied().map(ChangeId).collect() },

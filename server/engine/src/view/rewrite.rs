@@ -108,7 +108,9 @@ impl View {
         if let Some(document) = self.overlay.get(key) {
             let is_of = |bytes: &[u8]| encoding::decode(bytes).is_ok_and(|(text, _)| document.text == text.as_str());
             let sides = [before.as_deref(), rewrite.after.as_ref().map(|after| &after.bytes[..])];
-            if !sides.into_iter().flatten().any(is_of) {
+            // Where the bytes stay, only the mode changes.
+            let is_same = sides[0].is_some() && sides[0] == sides[1] && rewrite.moved_to.is_none();
+            if !is_same && !sides.into_iter().flatten().any(is_of) {
                 let text = format!("{path} has another text in the editor, which is not saved");
                 return Err(ToolError::Tell(text).into());
             }

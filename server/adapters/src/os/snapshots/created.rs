@@ -39,11 +39,10 @@ impl Since {
     }
 }
 
-/// The topmost folder above the file that was made since, where the system knows when folders are made. One of the same tick of the clock as `start` may have
-/// been there before, and counts as such.
+/// The topmost folder above the file, which is new itself, that came since. One of the same tick of the clock as `start` may have been there before, and
+/// counts as such.
 pub(super) fn made_folder(looker: &Looker, below: &Path, start: SystemTime) -> Option<AbsPath> {
-    let is_new =
-        |folder: &&Path| !folder.as_os_str().is_empty() && looker.made(folder).is_some_and(|made| made > start);
+    let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && looker.came(folder, start);
     let topmost = below.ancestors().skip(1).take_while(is_new).last()?;
     AbsPath::new(looker.root.join(topmost))
 }

@@ -138,6 +138,13 @@ impl Looker {
     pub(super) fn made(&self, below: &Path) -> Option<SystemTime> {
         std::fs::symlink_metadata(self.root.join(below)).ok()?.created().ok()
     }
+
+    /// Whether the folder, in which something is new, came since: it was made, or moved with all that is in it, which leaves the time of its last change as it
+    /// was.
+    pub(super) fn came(&self, folder: &Path, since: SystemTime) -> bool {
+        let Ok(found) = std::fs::symlink_metadata(self.root.join(folder)) else { return false };
+        found.created().is_ok_and(|made| made > since) || found.modified().is_ok_and(|changed| changed < since)
+    }
 }
 
 /// Of a real path; no more than `most` bytes of a file that grows meanwhile.
