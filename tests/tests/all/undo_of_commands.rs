@@ -194,3 +194,26 @@ async fn r4_2_what_a_command_did_is_rejected_and_nothing_of_the_users_with_it() 
     assert_eq!(read("name.txt"), b"renamed\n");
     desk.finish().await;
 }
+#[tokio::test]
+async fn c33_r5_1_a_generator_of_many_files_is_listed_accepted_and_undone() {
+    const COMMANDS: &[&str] =
+        &["mkdir -p out; for n in $(seq 900); do echo $n >out/$n; done", "echo more >>out/1; echo last >one-more"];
+    let home = Home::new();
+    home.write("keep", "keep\n");
+    let desk = Desk::new(home, false, COMMANDS).await;
+    desk.editor.answer_permissions_with("allow_once");
+    let before = desk.tree();
+    desk.turn().await;
+    let list = desk.ask("_copydesk/changes", json!({})).await;
+    assert_eq!(list["files"].as_array().unwrap().len(), 900);
+    desk.turn().await;
+    let list = desk.ask("_copydesk/changes", json!({})).await;
+    assert_eq!(list["files"].as_array().unwrap().len(), 901);
+    let list = desk.ask("_copydesk/changes", json!({ "accept": "all" })).await;
+    assert_eq!(list["decided"].as_array().unwrap().len(), 901, "accepted");
+    for _ in 0..2 {
+        desk.undo("last").await;
+    }
+    assert_eq!(desk.tree(), before);
+    desk.finish().await;
+}

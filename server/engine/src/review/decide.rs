@@ -1,7 +1,7 @@
 //! Decisions of the user: an accepted hunk stays, a rejected one is taken out of the file as it is now, while the agent goes on. Each is stored as a row, that
 //! of a rejection before the file is touched.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use copydesk_workspace::path::{AbsPath, DocKey};
 use copydesk_workspace::review::{HunkId, HunkState, ReviewedHunk};
@@ -44,10 +44,13 @@ impl Reviews {
         rejected: &mut Vec<RejectedHunk>,
     ) -> Result<Decided, StoreError> {
         let mut decided = Decided::default();
-        for (path, ids) in self.chosen(desk, scope, choice, &mut decided).await? {
-            match decision {
-                Decision::Accept => self.accept(desk, &path, &ids, &mut decided).await?,
-                Decision::Reject => self.reject(desk, &path, &ids, &mut decided, rejected).await?,
+        let chosen = self.chosen(desk, scope, choice, &mut decided).await?;
+        match decision {
+            Decision::Accept => self.accept(desk, chosen, &mut decided).await?,
+            Decision::Reject => {
+                for (path, ids) in chosen {
+                    self.reject(desk, &path, &ids, &mut decided, rejected).await?;
+                }
             }
         }
         Ok(decided)
@@ -85,29 +88,40 @@ impl Reviews {
         Ok(chosen)
     }
 
-    /// Changes no text; nobody changes it between the look and the row.
+    /// Changes no text; nobody changes it between the look and the row. The rows of the session are read once, however many files there are.
     async fn accept(
         &self,
         desk: Desk<'_>,
-        path: &AbsPath,
-        ids: &[HunkId],
+        chosen: BTreeMap<AbsPath, Vec<HunkId>>,
         decided: &mut Decided,
     ) -> Result<(), StoreError> {
-        let key = DocKey::from_real_path(path.clone());
-        let _lock = desk.view.overlay.locks.take(BTreeSet::from([key])).await;
-        let mut file = self.file(desk, path).await?;
-        let mut accepted = Vec::new();
-        for id in ids {
-            if file.as_mut().is_some_and(|looked| looked.file.accept(*id)) {
-                accepted.push(*id);
-            } else {
-                let state = file.as_ref().and_then(|looked| looked.file.state(*id));
-                decided.undecided.push(undecided(*id, state));
+        let keys = chosen.keys().cloned().map(DocKey::from_real_path).collect();
+        let _locks = desk.view.overlay.locks.take(keys).await;
+        let mut files = Vec::with_capacity(chosen.len());
+        {
+            let mut state = self.up_to_date(desk).await?;
+            for (path, ids) in chosen {
+                let looked = match state.book.index(&path) {
+                    Some(index) => state.look(index, desk).await,
+                    None => None,
+                };
+                files.push((path, ids, looked));
             }
         }
-        if !accepted.is_empty() {
-            desk.accepted(path, accepted.clone()).await?;
-            decided.hunks.extend(accepted);
+        for (path, ids, mut looked) in files {
+            let mut accepted = Vec::new();
+            for id in ids {
+                if looked.as_mut().is_some_and(|looked| looked.file.accept(id)) {
+                    accepted.push(id);
+                } else {
+                    let state = looked.as_ref().and_then(|looked| looked.file.state(id));
+                    decided.undecided.push(undecided(id, state));
+                }
+            }
+            if !accepted.is_empty() {
+                desk.accepted(&path, accepted.clone()).await?;
+                decided.hunks.extend(accepted);
+            }
         }
         Ok(())
     }
