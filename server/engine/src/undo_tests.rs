@@ -21,6 +21,9 @@ use crate::session::SessionHandle;
 use crate::testing::{FakeModel, ModelPlayer, World, config};
 use crate::workbench::{Act, BenchEditor, Typing, path};
 
+#[path = "undo_loss_tests.rs"]
+mod loss;
+
 struct Desk {
     world: World,
     editor: Arc<BenchEditor>,

@@ -1,6 +1,7 @@
 //! Taking an edit back out of a text that somebody has gone on with: a merge of three texts by lines, as diff3 does it. It does not know whose texts they
 //! are, and writes no marks of conflicts: what both have changed stays as it is now.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use ropey::Rope;
@@ -57,11 +58,39 @@ pub fn take_back(before: &Rope, after: &Rope, now: &Rope) -> TakenBack {
 
 /// Whether nothing of the edit is there: `now` is what was before it, or has that in it and none of what the edit brought.
 fn is_back(now: &[&str], after: &[&str], before: &[&str]) -> bool {
-    let brought = || after.iter().filter(|line| !before.contains(line));
-    now == before
-        || !before.is_empty()
-            && now.windows(before.len()).any(|lines| lines == before)
-            && !brought().any(|line| now.contains(line))
+    if now == before {
+        return true;
+    }
+    if before.is_empty() || !has_run(now, before) {
+        return false;
+    }
+    let [is_old, is_there] = [before, now].map(|lines| lines.iter().collect::<HashSet<_>>());
+    !after.iter().any(|line| !is_old.contains(line) && is_there.contains(line))
+}
+
+/// Whether the lines of `run` stand in `lines`, one after the other: Knuth, Morris and Pratt (1977), since both may be long, and their lines all alike.
+fn has_run(lines: &[&str], run: &[&str]) -> bool {
+    // How many lines at the start of `run` stand at the end of each of its starts, too.
+    let mut again = vec![0; run.len()];
+    let mut found = 0;
+    for at in 1..run.len() {
+        while found > 0 && run[at] != run[found] {
+            found = again[found - 1];
+        }
+        found += usize::from(run[at] == run[found]);
+        again[at] = found;
+    }
+    found = 0;
+    for line in lines {
+        while found > 0 && *line != run[found] {
+            found = again[found - 1];
+        }
+        found += usize::from(run.get(found) == Some(line));
+        if found == run.len() {
+            return true;
+        }
+    }
+    run.is_empty()
 }
 
 /// A run of lines of the text after the edit, and what stands for it in the other two.

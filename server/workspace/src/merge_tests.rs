@@ -74,6 +74,42 @@ fn the_edit_is_no_larger_than_it_must_be() {
 }
 
 /// Few lines that are often the same: the hardest for a diff.
+#[test]
+fn r5_2_long_and_repetitive_texts_cost_no_more_than_their_length() {
+    const LINES: usize = 300_000;
+    let of = |mark: &str| (0..LINES).map(|line| format!("{mark}{line}\n")).collect::<String>();
+    let started = std::time::Instant::now();
+    // All changed by the agent; put back, and gone on with.
+    let (old, new) = (of("old"), of("new"));
+    check(&old, &new, &format!("{old}mine\n"), &format!("{old}mine\n"), &[]);
+    // All lines alike: what stood there seems to come at each line.
+    let alike = "x\n".repeat(LINES);
+    let end = format!("{}y\n", "x\n".repeat(LINES / 2));
+    check(&end, &new, &alike, &alike, &[(0, LINES)]);
+    // Each second line of the agent's was changed.
+    let now: String =
+        (0..LINES).map(|line| format!("{}{line}\n", if line % 2 == 0 { "mine" } else { "new" })).collect();
+    check(&old, &new, &now, &now, &[(0, LINES)]);
+    // Blocks that come again and again.
+    let blocks = |mark: &str| format!("fn f() {{\n    {mark}\n}}\n\n").repeat(LINES / 4);
+    check(&blocks("a"), &blocks("b"), &format!("{}mine\n", blocks("b")), &format!("{}mine\n", blocks("a")), &[]);
+    assert!(started.elapsed().as_secs() < 120, "{:?}", started.elapsed());
+}
+
+#[test]
+fn r5_3_lines_that_begin_anew_within_themselves_are_found() {
+    for (lines, run, is_there) in [
+        ("aab", "ab", true),
+        ("aaab", "aab", true),
+        ("ababac", "abac", true),
+        ("abab", "abac", false),
+        ("a", "ab", false),
+    ] {
+        let split = |text: &'static str| text.split_inclusive(|_| true).collect::<Vec<_>>();
+        assert_eq!(has_run(&split(lines), &split(run)), is_there, "{lines} {run}");
+    }
+}
+
 fn texts() -> impl Strategy<Value = String> {
     (prop::collection::vec("[ab]?", 0..12), prop::sample::select(vec!["\n", "\r\n", "\r"]), any::<bool>()).prop_map(
         |(lines, ending, is_ended)| {

@@ -347,14 +347,25 @@ fn ops(now: &BTreeMap<AbsPath, Present>, slots: &BTreeMap<AbsPath, Slot>) -> Vec
             (State::Absent, _) => {}
             (_, Some(origin)) if origin != path => {
                 if let Some(from) = now.get(origin) {
-                    moves.extend(moving(origin, from, path, &slot.state));
+                    moves.extend(moving(origin, from, path, &slot.state).map(|op| (origin, path, op)));
                 }
             }
             (_, Some(_)) => rest.extend(changing(path, present, &slot.state)),
             (state, None) => rest.extend(creation(path, state)),
         }
     }
-    gone.into_iter().chain(moves).chain(rest).collect()
+    gone.into_iter().chain(one_after_the_other(moves)).chain(rest).collect()
+}
+
+/// Moves by where they come from and go to, such that each finds its place free. Of a ring, none does.
+fn one_after_the_other<T>(mut moves: Vec<(&AbsPath, &AbsPath, T)>) -> Vec<T> {
+    let mut ordered = Vec::with_capacity(moves.len());
+    while !moves.is_empty() {
+        let is_free = |(_, to, _): &(&AbsPath, &AbsPath, T)| !moves.iter().any(|(from, ..)| from == to);
+        let next = moves.iter().position(is_free).unwrap_or(0);
+        ordered.push(moves.remove(next).2);
+    }
+    ordered
 }
 
 fn removal(path: &AbsPath, present: &Present) -> Option<(Op, Vec<FileDiff>)> {

@@ -161,13 +161,15 @@ pub(crate) fn turns_in_force(changes: &[Change]) -> Vec<MessageId> {
     turns
 }
 
-/// The newest undo of the agent's changes that is in force, by the id that its rows have for a turn.
+/// The newest undo of the agent's changes that is in force and has changed something, by the id that its rows have for a turn.
 pub(crate) fn newest_undo(changes: &[Change]) -> Option<MessageId> {
     let undone = undone(changes);
     let of_agent: BTreeSet<ChangeId> =
         changes.iter().filter(|change| is_of_agent(change)).map(|change| change.id).collect();
     let is_undo = |change: &&Change| match &change.by {
-        By::Undo { of } => !undone.contains(&change.id) && of.iter().any(|id| of_agent.contains(id)),
+        By::Undo { of } => {
+            !is_nothing(change) && !undone.contains(&change.id) && of.iter().any(|id| of_agent.contains(id))
+        }
         _ => false,
     };
     changes.iter().rev().find(is_undo).map(|change| change.turn.clone())

@@ -10,6 +10,9 @@ use ropey::Rope;
 
 use super::net::Net;
 
+/// Conflicts of one file that are named by their lines. Finding the lines of one reads the whole text.
+const MOST_NAMED: usize = 20;
+
 /// A content that is known.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
@@ -128,8 +131,13 @@ fn content_back(now: &State, before: &Known, after: &Known, is_moved: bool) -> (
             if old_encoding != new_encoding && encoding == *new_encoding { *old_encoding } else { encoding };
         let mode_back = if before.mode != after.mode && mode == after.mode { before.mode } else { mode };
         let is_changed = !taken.edits.is_empty() || encoding_back != encoding || mode_back != mode || is_moved;
-        let reasons: Vec<String> =
-            taken.conflicts.iter().map(|conflict| lines_of(conflict, &text, &result, &taken.edits)).collect();
+        let named = taken.conflicts.iter().take(MOST_NAMED);
+        let mut reasons: Vec<String> = named.map(|conflict| lines_of(conflict, &text, &result, &taken.edits)).collect();
+        match taken.conflicts.len().saturating_sub(MOST_NAMED) {
+            0 => {}
+            1 => reasons.push("and one more place was changed since".to_owned()),
+            more => reasons.push(format!("and {more} more places were changed since")),
+        }
         let step = match (reasons.is_empty(), is_changed) {
             (false, partly) => Step::Conflict { reasons, partly },
             (true, true) => Step::Done,

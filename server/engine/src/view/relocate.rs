@@ -5,7 +5,7 @@ use copydesk_workspace::change_log::{Author, LoggedEdit};
 use copydesk_workspace::disk::{DiskError, Expected};
 use copydesk_workspace::document::Document;
 use copydesk_workspace::edit::EditSet;
-use copydesk_workspace::encoding::{self, encode};
+use copydesk_workspace::encoding::{self, DecodeError, encode};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
 use ropey::Rope;
@@ -87,7 +87,14 @@ impl View {
         match (&base.source, now) {
             (Source::Open { .. }, Some(now)) if now.text == base.text => {
                 let of_user = |(document, by): &(Document, Unsaved)| document.key == base.key && *by == Unsaved::User;
-                if self.overlay.unsaved().iter().any(of_user) { Err(unsaved()) } else { Ok(bytes) }
+                if self.overlay.unsaved().iter().any(of_user) {
+                    Err(unsaved())
+                } else if is_shown(&now, &bytes) {
+                    Ok(bytes)
+                } else {
+                    let text = "was changed on the disk, and the editor does not show that yet. Nothing was changed; ask the user to load it again or to save it, then repeat the call";
+                    Err(ToolError::Tell(format!("{} {text}", base.path)).into())
+                }
             }
             (Source::Held { is_unsaved: true, .. }, None) => Err(unsaved()),
             (Source::Disk { encoding, bytes: hash }, None) if ContentHash::of(&bytes) == *hash => {
@@ -181,6 +188,15 @@ impl View {
             version: None,
             edits: EditSet::between(before, after),
         });
+    }
+}
+
+/// Whether the file holds the text that the editor has, or has saved last. Of what is in another encoding only the editor knows.
+fn is_shown(document: &Document, bytes: &[u8]) -> bool {
+    match encoding::decode(bytes) {
+        Ok((text, _)) => document.text == text.as_str() || document.saved == ContentHash::of(text.as_bytes()),
+        Err(DecodeError::Unsupported { .. }) => true,
+        Err(DecodeError::Binary) => false,
     }
 }
 
