@@ -108,6 +108,8 @@ export interface DiffResult {
   /** Unified, one after the other; empty where nothing differs. */
   diff: string;
   files: DiffedFile[];
+  /** Ids of the turns of the agent that it is of, the oldest first, for `_copydesk/undo`: of a session those that were not undone. None against HEAD. */
+  turns?: string[];
   /** Lines, over all files. */
   added: number;
   removed: number;

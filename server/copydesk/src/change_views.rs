@@ -165,7 +165,13 @@ pub(crate) fn diff(shown: &ChangesDiff) -> DiffResult {
         added: file.counts.added,
         removed: file.counts.removed,
     });
-    DiffResult { diff: shown.diff.patch(), files: files.collect(), added: totals.added, removed: totals.removed }
+    DiffResult {
+        diff: shown.diff.patch(),
+        files: files.collect(),
+        turns: shown.turns.iter().map(MessageId::to_string).collect(),
+        added: totals.added,
+        removed: totals.removed,
+    }
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ pub struct Run {
 
 #[derive(Debug, Args)]
 pub struct Undo {
-    /// Take back this turn instead; the id is one of those that `copydesk diff --json` and the protocol tell
+    /// Take back this turn instead; `copydesk diff --all --json` lists the ids as `turns`
     #[arg(long, value_name = "ID", conflicts_with_all = ["call", "redo"])]
     pub turn: Option<String>,
     /// Take back what this tool call did alone

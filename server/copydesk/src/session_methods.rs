@@ -22,6 +22,7 @@ use copydesk_workspace::position::PositionEncoding;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::acp_types;
 use crate::grant_view;
@@ -95,21 +96,32 @@ impl SessionMethods {
         };
         let (engine, connection, client) = (self.engine.clone(), self.connection.clone(), self.client.clone());
         let ready = self.host.ready();
-        Reply::Abortable(Box::pin(async move {
+        let (opens, opened) = oneshot::channel::<SessionHandle>();
+        let told = self.client.clone();
+        let work = Box::pin(async move {
             ready.await;
             let session =
                 engine.new_session(NewSession { folder, additional, connection }).await.map_err(engine_error)?;
             client.add(session.clone());
             log::follow(&session.config());
-            session.opened();
-            client.offer_commands(session.id()).await;
             let choices = session.choices();
-            result(
+            let answer = result(
                 acp::NewSessionResponse::new(session.id().to_string())
                     .modes(acp_types::modes(&choices))
                     .config_options(acp_types::options(&choices)),
-            )
-        }))
+            );
+            // It is waited for only behind an answer.
+            let _ = opens.send(session);
+            answer
+        });
+        // The client knows the session by the answer alone: an update before it would be of a session that it has never heard of.
+        let then = Box::pin(async move {
+            if let Ok(session) = opened.await {
+                session.opened();
+                told.offer_commands(session.id()).await;
+            }
+        });
+        Reply::Followed { work, then }
     }
 
     /// Answered when the whole conversation is on its way.

@@ -15,6 +15,7 @@ use ropey::Rope;
 use crate::ids::{MessageId, SessionId};
 use crate::ports::{By, Change, Changes, FileContent, StoreError, VersionControlError};
 use crate::review::ChangesScope;
+use crate::undo::turns_in_force;
 
 pub use head::{Sources, against_head};
 use lives::{Life, lives};
@@ -52,6 +53,8 @@ pub struct ChangesDiff {
     pub diff: Diff,
     /// In the order of `diff.files`: where each stands, or stood last.
     pub paths: Vec<AbsPath>,
+    /// Of the agent, the oldest first, as undo takes them: the one that is shown, or those of the session of which anything is in force. None against HEAD.
+    pub turns: Vec<MessageId>,
 }
 
 impl ChangesDiff {
@@ -72,6 +75,13 @@ pub async fn stored(
     folder: &AbsPath,
 ) -> Result<ChangesDiff, DiffError> {
     let rows = changes.list(session.clone()).await?;
+    let turns = match scope {
+        ChangesScope::Session => turns_in_force(&rows).into_iter().rev().collect(),
+        ChangesScope::LastTurn => {
+            rows.iter().rfind(|row| is_of_agent(row)).map(|row| row.turn.clone()).into_iter().collect()
+        }
+        ChangesScope::Turn(turn) => vec![turn.clone()],
+    };
     let rows: Vec<&Change> = match scope {
         ChangesScope::Session => of_session(&rows).collect(),
         ChangesScope::LastTurn => match rows.iter().rfind(|row| is_of_agent(row)) {
@@ -83,7 +93,7 @@ pub async fn stored(
         }
         ChangesScope::Turn(turn) => of_turn(&rows, turn).collect(),
     };
-    let mut shown = ChangesDiff::default();
+    let mut shown = ChangesDiff { turns, ..ChangesDiff::default() };
     for life in lives(rows) {
         let texts = texts(changes, session, &life).await?;
         let version = |path: &AbsPath, content: &Option<FileContent>, content_of: &dyn Fn(&FileContent) -> Content| {

@@ -489,6 +489,59 @@ async fn r20_3_edits_are_free_where_undo_reaches_and_asked_where_it_does_not() {
     }
 }
 
+/// What an editor shows runs all the same once it is saved.
+#[tokio::test]
+async fn r20_3_r9_3_files_that_start_programs_or_hold_secrets_are_asked_also_where_they_are_open() {
+    let bench = Bench::new();
+    no_ask(&bench);
+    *bench.editor.free.lock().unwrap() = FreeEdits { shown: true, undoable: true };
+    for file in [".vscode/tasks.json", ".nvim.lua", ".husky/pre-push", ".cargo/config.toml"] {
+        let place = format!("/w/{file}");
+        bench.put(&place, "one\n");
+        bench.open(&place, 1, "one\n");
+        bench.done("read", json!({"filePath": file})).await;
+        let outcome = bench.call("write", json!({"filePath": file, "content": "two\n"})).await;
+        assert_eq!(outcome.stop, Some(TurnEnd::Rejected), "{file}");
+        assert_eq!(bench.buffer(&place), "one\n", "{file}");
+    }
+    // Nor by a way around: as the new name of a file that is free.
+    bench.put("/w/a", "one\n");
+    bench.done("read", json!({"filePath": "a"})).await;
+    for to in [".git/hooks/pre-push", ".vscode/settings.json", "../elsewhere/a"] {
+        let patch = format!("*** Begin Patch\n*** Update File: a\n*** Move to: {to}\n@@\n-one\n+two\n*** End Patch");
+        let outcome = bench.call("apply_patch", json!({"patchText": patch})).await;
+        assert_eq!(outcome.stop, Some(TurnEnd::Rejected), "{to}: {}", outcome.result.text);
+        assert_eq!(bench.text("/w/a"), "one\n", "{to}");
+    }
+    // One file that is asked among many that are free.
+    let patch =
+        "*** Begin Patch\n*** Add File: b\n+b\n*** Delete File: a\n*** Add File: .git/hooks/x\n+x\n*** End Patch";
+    let outcome = bench.call("apply_patch", json!({"patchText": patch})).await;
+    assert_eq!(outcome.stop, Some(TurnEnd::Rejected), "{}", outcome.result.text);
+    assert!(!is_there(&bench, "/w/b") && bench.text("/w/a") == "one\n");
+}
+
+/// Freedom is the least of what a user has said.
+#[tokio::test]
+async fn r20_3_rules_and_plan_stand_where_undo_reaches() {
+    let free = FreeEdits { shown: true, undoable: true };
+    for verdict in [Verdict::Ask, Verdict::Deny] {
+        let bench = Bench::new().rule("edit", "kept/*", verdict);
+        no_ask(&bench);
+        *bench.editor.free.lock().unwrap() = free;
+        let outcome = bench.call("write", json!({"filePath": "kept/a", "content": "x"})).await;
+        assert_eq!(outcome.result.status, ToolStatus::Failed, "{verdict:?}");
+        assert!(!is_there(&bench, "/w/kept/a"));
+        bench.done("write", json!({"filePath": "other", "content": "x"})).await;
+    }
+    let bench = Bench::new().agent("plan");
+    no_ask(&bench);
+    *bench.editor.free.lock().unwrap() = free;
+    let outcome = bench.call("write", json!({"filePath": "a", "content": "x"})).await;
+    assert_eq!(outcome.result.status, ToolStatus::Failed);
+    assert!(!is_there(&bench, "/w/a"));
+}
+
 #[tokio::test]
 async fn commands_are_asked_unless_the_users_rule_allows_them() {
     let bench = Bench::new().rule("bash", "git *", Verdict::Allow).rule("bash", "git push*", Verdict::Deny);
@@ -857,4 +910,9 @@ mod shout {
             Ok(ToolOutput { text: "done".to_owned(), ..ToolOutput::default() })
         }
     }
+}
+
+fn is_there(bench: &Bench, file: &str) -> bool {
+    use copydesk_workspace::disk::Disk as _;
+    bench.disk.read(&path(file)).is_ok()
 }

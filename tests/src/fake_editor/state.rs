@@ -42,6 +42,8 @@ pub(super) struct State {
     pub(super) applied: Vec<Applied>,
     /// What a prompt may be, as it was told last.
     pub(super) commands: Value,
+    /// Those that an answer or a request has named.
+    sessions: HashSet<String>,
     pub(super) ended: bool,
     dialect: Dialect,
     input: Option<mpsc::UnboundedSender<Vec<u8>>>,
@@ -70,6 +72,7 @@ impl State {
             stale_edits_are_expected: false,
             applied: Vec::new(),
             commands: Value::Null,
+            sessions: HashSet::new(),
             ended: false,
             dialect,
             input: Some(input),
@@ -86,6 +89,9 @@ impl State {
     pub(super) fn send_request(&mut self, method: &str, params: Value) -> i64 {
         self.last_id += 1;
         let id = self.last_id;
+        if let Some(session) = params["sessionId"].as_str() {
+            self.sessions.insert(session.to_owned());
+        }
         self.unanswered.insert(id, (method.to_owned(), params.clone()));
         self.send(with_params(json!({ "jsonrpc": "2.0", "id": id, "method": method }), params));
         id
@@ -148,6 +154,9 @@ impl State {
         if message.get("result").is_some() == message.get("error").is_some() {
             self.fault(format!("an answer needs either a result or an error: {message}"));
         }
+        if let Some(session) = message["result"]["sessionId"].as_str() {
+            self.sessions.insert(session.to_owned());
+        }
         let Some(id) = message["id"].as_i64().filter(|id| (1..=self.last_id).contains(id)) else {
             return self.strays.push_back(message);
         };
@@ -167,6 +176,10 @@ impl State {
             (Dialect::Lsp, "$/cancelRequest") => return self.cancel(&params["id"]),
             (Dialect::Acp, "$/cancel_request") => return self.cancel(&params["requestId"]),
             _ => self.check_sent(&method, &params),
+        }
+        if let Some(session) = params["sessionId"].as_str().filter(|session| !self.sessions.contains(*session)) {
+            let fault = format!("{method} of session {session}, of which no answer has told yet: {params}");
+            self.fault(fault);
         }
         // Told of every session, and looked at by the tests that are about them.
         if params["update"]["sessionUpdate"] == "available_commands_update" {

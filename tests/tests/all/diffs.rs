@@ -110,6 +110,23 @@ async fn r5_1_a_diff_of_a_turn_a_session_or_against_head_comes_from_the_command_
     assert_eq!(told["files"][2]["kind"], "deleted");
     assert_eq!(told["files"][0]["uri"], json!(uri(&home.workspace().join("a.txt"))));
 
+    // The ids that `copydesk undo --turn` takes are listed, the oldest first; of turns that were undone no longer.
+    let turns = async |arguments: &[&str]| -> Vec<String> {
+        let told: Value = serde_json::from_str(&diff(&home, arguments).await).unwrap();
+        serde_json::from_value(told["turns"].clone()).unwrap()
+    };
+    let both = turns(&["--all", "--json"]).await;
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert_eq!(turns(&["--json"]).await, both[1..]);
+    assert!(diff(&home, &["--turn", &both[0]]).await.contains("-1\n+one\n"));
+    assert!(turns(&["--head", "--json"]).await.is_empty());
+    let (code, _, errors) = run(&home, &["undo", "--turn", &both[0]]).await;
+    assert_eq!(code, Some(0), "{errors}");
+    assert_eq!(turns(&["--all", "--json"]).await, both[1..]);
+    let (code, _, errors) = run(&home, &["undo", "--redo"]).await;
+    assert_eq!(code, Some(0), "{errors}");
+    assert_eq!(turns(&["--all", "--json"]).await, both);
+
     // Git takes the patch of the session for what it is: it makes the present files of the committed ones.
     let other = home.path().join("other");
     git(&home.path(), &["clone", "-q", home.workspace().to_str().unwrap(), other.to_str().unwrap()]);

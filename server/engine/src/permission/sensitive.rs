@@ -4,7 +4,7 @@
 use copydesk_workspace::path::AbsPath;
 
 /// Folders whose whole content is meant, wherever they lie: of version control and its hooks, of agents, of editors that run what stands there.
-const FOLDERS: [&str; 17] = [
+const FOLDERS: &[&str] = &[
     ".git",
     ".hg",
     ".svn",
@@ -21,11 +21,44 @@ const FOLDERS: [&str; 17] = [
     ".zed",
     ".helix",
     ".devcontainer",
+    ".fleet",
+    ".cursor",
+    ".windsurf",
+    ".gemini",
+    ".vim",
+    ".nvim",
+    ".emacs.d",
+    // What shells, desktops and tools of all kinds read below a home folder, and some below a project's.
+    ".config",
+    ".local",
+    ".direnv",
+    ".mise",
+    // Names programs that language servers run too.
+    ".cargo",
+    ".yarn",
     ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".password-store",
+    ".circleci",
+    ".buildkite",
+    ".woodpecker",
+];
+
+/// Folders within others: of forges, which run what stands there with secrets of the project.
+const FOLDERS_WITHIN: &[[&str; 2]] = &[
+    [".github", "workflows"],
+    [".github", "actions"],
+    [".gitea", "workflows"],
+    [".forgejo", "workflows"],
+    [".gitlab", "ci"],
 ];
 
 /// Files of these names, wherever they lie: configuration of agents, and what shells and editors run when they come into the folder.
-const FILES: [&str; 17] = [
+const FILES: &[&str] = &[
     "copydesk.json",
     "copydesk.jsonc",
     "opencode.json",
@@ -43,6 +76,62 @@ const FILES: [&str; 17] = [
     ".dir-locals.el",
     ".git",
     "mise.toml",
+    "mise.local.toml",
+    ".mise.toml",
+    ".mise.local.toml",
+    // Name folders and programs that Git and its hooks take.
+    ".gitmodules",
+    ".gitconfig",
+    ".git-credentials",
+    ".hgrc",
+    ".pre-commit-config.yaml",
+    ".pre-commit-config.yml",
+    "lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yml",
+    ".lefthook.yaml",
+    // Name a program that a package manager is replaced by, or runs.
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    // Of a home folder.
+    ".profile",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".xinitrc",
+    ".xprofile",
+    ".xsession",
+    ".tmux.conf",
+    ".vimrc",
+    ".gvimrc",
+    ".emacs",
+    ".gdbinit",
+    ".lldbinit",
+    ".pgpass",
+    ".my.cnf",
+    ".authinfo",
+    // Of services that build what is pushed.
+    ".gitlab-ci.yml",
+    ".travis.yml",
+    ".drone.yml",
+    ".cirrus.yml",
+    ".appveyor.yml",
+    "appveyor.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "jenkinsfile",
 ];
 
 /// Whether the path, with its links resolved, is of such a file. Capitals make no difference, as on many disks.
@@ -52,7 +141,10 @@ pub fn is_sensitive(real: &AbsPath, root: &AbsPath) -> bool {
     let mut names: Vec<&str> = below.split(['/', '\\']).collect();
     let file = names.pop().unwrap_or_default();
     let is_env = file.ends_with(".env") || file.contains(".env.") && !file.ends_with(".env.example");
-    is_env || FILES.contains(&file) || FOLDERS.contains(&file) || names.iter().any(|name| FOLDERS.contains(name))
+    let is_of_editor = file.ends_with(".code-workspace");
+    let is_within = || names.windows(2).any(|pair| FOLDERS_WITHIN.iter().any(|folder| folder.as_slice() == pair));
+    let is_below = || names.iter().any(|name| FOLDERS.contains(name)) || is_within();
+    is_env || is_of_editor || FILES.contains(&file) || FOLDERS.contains(&file) || is_below()
 }
 
 #[cfg(test)]
@@ -65,9 +157,18 @@ mod tests {
     fn r9_3_what_runs_code_or_holds_secrets_is_told_from_plain_files() {
         let check =
             |path: &str| is_sensitive(&AbsPath::new(format!("/w/{path}")).unwrap(), &AbsPath::new("/w").unwrap());
-        for plain in
-            ["src/a.rs", "git/a", ".gitignore", "env.rs", ".env.example", "a/.github/x.yml", "vscode/settings.json"]
-        {
+        for plain in [
+            "src/a.rs",
+            "git/a",
+            ".gitignore",
+            "env.rs",
+            ".env.example",
+            "a/.github/x.yml",
+            ".github/ISSUE_TEMPLATE/workflows.md",
+            "workflows/a.yml",
+            "vscode/settings.json",
+            "config/a",
+        ] {
             assert!(!check(plain), "{plain}");
         }
         for sensitive in [
@@ -86,6 +187,20 @@ mod tests {
             "opencode.json",
             "a/copydesk.jsonc",
             ".husky/pre-push",
+            ".github/workflows/ci.yml",
+            ".github/actions/a/action.yml",
+            ".gitlab-ci.yml",
+            "Jenkinsfile",
+            ".cargo/config.toml",
+            "a/.cursor/mcp.json",
+            "all.code-workspace",
+            ".gitmodules",
+            ".pre-commit-config.yaml",
+            ".yarn/releases/yarn.cjs",
+            ".bashrc",
+            ".config/fish/config.fish",
+            ".local/bin/ls",
+            ".aws/credentials",
         ] {
             assert!(check(sensitive), "{sensitive}");
         }

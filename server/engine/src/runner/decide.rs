@@ -231,13 +231,17 @@ fn is_allowed_as_text(deps: &RunnerDeps, need: &Need, granted: &Granted<'_>) -> 
     has_answered || decision.is_allowed_by_user() && decision.rule.as_ref().is_some_and(is_exact)
 }
 
-/// Whether the user sees the edit of this file and can take it back: by what, in words for him.
+/// Whether the user sees the edit of this file and can take it back: by what, in words for him. What starts a program as soon as it is saved is not taken
+/// back by that, be it open or not.
 fn is_reached(deps: &RunnerDeps, key: &DocKey, is_plain: bool) -> Option<&'static str> {
+    if !is_plain {
+        return None;
+    }
     let free = deps.connection.editor.free_edits();
     if free.shown && deps.connection.overlay.get(key).is_some() {
         return Some("the editor shows it and can take it back");
     }
-    (free.undoable && is_plain && deps.recording.works()).then_some("it is shown, and undo takes it back")
+    (free.undoable && deps.recording.works()).then_some("it is shown, and undo takes it back")
 }
 
 pub(super) fn is_absolute(pattern: &str) -> bool {

@@ -275,6 +275,9 @@ pub struct DiffResult {
     /// Unified, one after the other; empty where nothing differs.
     pub diff: String,
     pub files: Vec<DiffedFile>,
+    /// Ids of the turns of the agent that it is of, the oldest first, for `_copydesk/undo`: of a session those that were not undone. None against HEAD.
+    #[serde(default)]
+    pub turns: Vec<String>,
     /// Lines, over all files.
     pub added: usize,
     pub removed: usize,

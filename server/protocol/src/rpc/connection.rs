@@ -249,29 +249,58 @@ impl Connection {
             Ok(reply) => reply,
             Err(_) => Reply::Now(Err(panicked(&method))),
         };
-        let (mut work, on_cancel) = match reply {
+        let nothing = || futures::future::ready(()).boxed();
+        let (mut work, on_cancel, then) = match reply {
             Reply::Now(outcome) => return self.requests.finish_at_once(&id, outcome),
-            Reply::Abortable(future) => (caught(future, method), OnCancel::Drop),
-            Reply::WindsDown(future) => (caught(future, method), OnCancel::Finish),
+            Reply::Abortable(future) => (caught(future, method), OnCancel::Drop, nothing()),
+            Reply::WindsDown(future) => (caught(future, method), OnCancel::Finish, nothing()),
+            Reply::Followed { work, then } => (caught(work, method), OnCancel::Drop, then),
         };
         // Without the budget of this task, which would make a ready channel look full (see `Handler::request`).
         match futures::poll!(tokio::task::unconstrained(&mut work)) {
             Poll::Ready(outcome) => {
                 drop_caught(work);
+                let is_result = outcome.is_ok();
                 self.requests.finish_at_once(&id, outcome);
+                if is_result {
+                    self.follow(then);
+                }
             }
             Poll::Pending => {
                 let requests = Arc::clone(&self.requests);
                 let dropped = self.dropped.clone();
                 self.tasks.spawn(async move {
+                    let answered = async {
+                        if requests.wait_and_answer(&id, work, on_cancel, cancelled).await {
+                            followed(then).await;
+                        }
+                    };
                     tokio::select! {
                         biased;
                         () = dropped.cancelled() => requests.forget(&id),
-                        () = requests.wait_and_answer(&id, work, on_cancel, cancelled) => {}
+                        () = answered => {}
                     }
                 });
             }
         }
+    }
+}
+
+impl Connection {
+    /// Nothing is spawned where nothing follows.
+    fn follow(&self, then: BoxFuture<'static, ()>) {
+        let mut then = Box::pin(followed(then));
+        if then.as_mut().now_or_never().is_some() {
+            return;
+        }
+        let dropped = self.dropped.clone();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                biased;
+                () = dropped.cancelled() => {}
+                () = then => {}
+            }
+        });
     }
 }
 
@@ -316,13 +345,14 @@ impl Requests {
         }
     }
 
+    /// Whether a result was sent.
     async fn wait_and_answer(
         &self,
         id: &RequestId,
         mut work: BoxFuture<'static, Result<Value, RpcError>>,
         on_cancel: OnCancel,
         cancelled: CancellationToken,
-    ) {
+    ) -> bool {
         let outcome = match on_cancel {
             OnCancel::Drop => tokio::select! {
                 biased;
@@ -336,12 +366,15 @@ impl Requests {
         };
         // What it holds is given back before anybody sees the answer.
         drop_caught(work);
+        let is_result = outcome.is_ok();
         let body = message::answer(id, outcome);
         let place = self.shared.output.place(body.len()).await;
         self.forget(id);
-        if place.and_then(|place| self.shared.output.put(place, &body)).is_err() {
+        let is_sent = place.and_then(|place| self.shared.output.put(place, &body)).is_ok();
+        if !is_sent {
             tracing::debug!(%id, "an answer was not sent: the connection has ended");
         }
+        is_result && is_sent
     }
 
     fn finish_at_once(&self, id: &RequestId, outcome: Result<Value, RpcError>) {
@@ -370,6 +403,12 @@ fn caught(
     method: String,
 ) -> BoxFuture<'static, Result<Value, RpcError>> {
     Box::pin(async move { AssertUnwindSafe(future).catch_unwind().await.unwrap_or_else(|_| Err(panicked(&method))) })
+}
+
+async fn followed(then: BoxFuture<'static, ()>) {
+    if AssertUnwindSafe(then).catch_unwind().await.is_err() {
+        tracing::error!("what follows an answer panicked");
+    }
 }
 
 /// A destructor that panics costs nothing but a line in the log.

@@ -31,6 +31,19 @@ impl Handler for Scripted {
             "ping" => Reply::Now(Ok(params)),
             "seen" => Reply::Now(Ok(Value::Array(seen.lock().unwrap().clone()))),
             "null" => Reply::Now(Ok(Value::Null)),
+            "followed" => Reply::Followed {
+                work: Box::pin(async move {
+                    if params["later"] == true {
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
+                    if params["fails"] == true { Err(RpcError::internal("on purpose")) } else { Ok(Value::Null) }
+                }),
+                then: Box::pin(async move {
+                    // Of the handler's end: the connection takes no notice.
+                    let _ = peer.notify("client/follows", Value::Null).await;
+                    panic!("on purpose");
+                }),
+            },
             "panic now" => panic!("on purpose"),
             "panic later" => Reply::Abortable(Box::pin(async {
                 tokio::task::yield_now().await;
@@ -869,4 +882,18 @@ async fn c99_lines_skip_blanks_and_marks_and_answer_garbage() {
     assert_eq!(answered[..2], [result(1, Value::Null), result(2, Value::Null)]);
     assert_eq!(answered[2..4].iter().map(code).collect::<Vec<_>>(), [(Value::Null, -32700), (Value::Null, -32700)]);
     assert_eq!(answered[4], result(3, Value::Null));
+}
+
+#[tokio::test]
+async fn what_follows_an_answer_comes_behind_it_and_never_behind_an_error() {
+    let mut client = connect(ACP);
+    for (later, fails) in [(false, true), (true, true), (false, false), (true, false)] {
+        client.send(&[request(1, "followed", json!({ "later": later, "fails": fails }))]).await;
+        let answer = client.receive().await;
+        assert_eq!((answer["id"].clone(), answer["error"].is_object()), (json!(1), fails), "{answer}");
+        if !fails {
+            assert_eq!(client.receive().await["method"], "client/follows", "{later}");
+        }
+    }
+    assert_eq!(client.rest().await, Vec::<Value>::new());
 }

@@ -47,4 +47,9 @@ pub enum Reply {
     Abortable(BoxFuture<'static, Result<Value, RpcError>>),
     /// On cancel only [`Request::cancelled`] fires; the future finishes by itself, then −32800 is answered, whatever it returned (C98).
     WindsDown(BoxFuture<'static, Result<Value, RpcError>>),
+    /// `work` as `Abortable`. Once its result is queued for the output `then` runs: what must not reach the client before it. Never behind an error.
+    Followed {
+        work: BoxFuture<'static, Result<Value, RpcError>>,
+        then: BoxFuture<'static, ()>,
+    },
 }

@@ -158,7 +158,8 @@ impl PromptOrder {
         let range = self.range.map(|Range { start, end }| {
             // A selection of whole lines ends at the beginning of the next one.
             let last = if end.character == 0 && end.line > start.line { end.line - 1 } else { end.line };
-            (start.line + 1, last + 1)
+            // Editors send the largest number there is for the end of a file.
+            (start.line.saturating_add(1), last.saturating_add(1))
         });
         let selected = self.range.is_some_and(|range| range.start != range.end);
         Some(Context { uri, lines: range, selected, problems: self.problems.clone().unwrap_or_default() })
@@ -274,6 +275,24 @@ mod tests {
             assert_eq!(parse(UNDO, &arguments), Ok(Order::Undo(what)));
         }
         assert_eq!(parse(REDO, &[]), Ok(Order::Undo(UndoWhat::Redo)));
+    }
+
+    #[test]
+    fn r22_7_any_number_is_a_line() {
+        let largest = u64::MAX;
+        for (start, end, shown) in [
+            ((largest, largest), (largest, largest), format!("b:{largest}")),
+            ((0, 0), (largest, 0), format!("b:1-{largest}")),
+            ((7, 0), (2, 0), "b:8-3".to_owned()),
+        ] {
+            let place = |(line, character): (u64, u64)| json!({"line": line, "character": character});
+            let range = json!({"start": place(start), "end": place(end)});
+            let Order::Prompt(order) = parse(PROMPT, &[json!({"uri": "file:///a/b", "range": range})]).unwrap() else {
+                panic!("no prompt")
+            };
+            assert_eq!(order.context().unwrap().name(), shown);
+            assert!(parse(ACCEPT, &[json!("file:///a/b"), range]).is_ok());
+        }
     }
 
     #[test]
