@@ -477,7 +477,7 @@ pub(super) fn folders(arg: &Arg, scope: &Scope) -> Option<Vec<copydesk_workspace
 /// The word without quotes, where that can be told; several, where braces give several.
 fn plain_words(arg: &Arg) -> String {
     match &arg.values {
-        Some(values) => values.iter().map(Expanded::text).collect::<Vec<_>>().join(" "),
-        None => arg.raw.clone(),
+        Some(values) if !arg.is_choice => values.iter().map(Expanded::text).collect::<Vec<_>>().join(" "),
+        _ => arg.raw.clone(),
     }
 }

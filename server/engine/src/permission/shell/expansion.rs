@@ -90,6 +90,28 @@ struct Sign {
 impl Scope {
     /// All values of `word`. A pattern of file names is one value.
     pub(super) fn expand(&self, word: &Word) -> Option<Vec<Expanded>> {
+        let alternatives = self.alternatives(word)?;
+        let mut expanded = Vec::new();
+        for alternative in alternatives {
+            if alternative.iter().filter(|sign| sign.c == '{').count() > MOST_BRACES {
+                return None;
+            }
+            for signs in braces(&alternative)? {
+                expanded.push(self.tilde(&signs)?);
+                if expanded.len() > MOST_VALUES {
+                    return None;
+                }
+            }
+        }
+        Some(expanded)
+    }
+
+    /// Whether the word is one of several values, and not all of them, as braces are.
+    pub(super) fn is_choice(&self, word: &Word) -> bool {
+        self.alternatives(word).is_some_and(|alternatives| alternatives.len() > 1)
+    }
+
+    fn alternatives(&self, word: &Word) -> Option<Vec<Vec<Sign>>> {
         let mut alternatives: Vec<Vec<Sign>> = vec![Vec::new()];
         for piece in &word.pieces {
             let values = self.values(piece)?;
@@ -104,19 +126,7 @@ impl Scope {
                 return None;
             }
         }
-        let mut expanded = Vec::new();
-        for alternative in alternatives {
-            if alternative.iter().filter(|sign| sign.c == '{').count() > MOST_BRACES {
-                return None;
-            }
-            for signs in braces(&alternative)? {
-                expanded.push(self.tilde(&signs)?);
-                if expanded.len() > MOST_VALUES {
-                    return None;
-                }
-            }
-        }
-        Some(expanded)
+        Some(alternatives)
     }
 
     /// The value, where there is exactly one and it is no pattern.

@@ -14,6 +14,8 @@ pub(super) struct Arg {
     /// Where there is exactly one value that is no pattern of file names.
     pub(super) text: Option<String>,
     pub(super) values: Option<Vec<Expanded>>,
+    /// It is one of the values; else all of them stand there, one behind the other.
+    pub(super) is_choice: bool,
     /// `<(…)`: what stands there is judged by itself.
     pub(super) is_process: bool,
     /// All that it may be.
@@ -28,23 +30,32 @@ impl Arg {
             _ => None,
         };
         let is_process = matches!(word.pieces.as_slice(), [Piece::Process(_)]);
+        let is_choice = scope.is_choice(word);
         let shape = match &values {
-            Some(values) => shape_of_values(values),
-            None => shape_of_pieces(word),
+            Some(values) if !is_choice => shape_of_values(values),
+            _ => shape_of_pieces(word),
         };
-        Self { span: word.span.clone(), raw: word.raw.clone(), text, values, is_process, shape }
+        Self { span: word.span.clone(), raw: word.raw.clone(), text, values, is_choice, is_process, shape }
     }
 
     /// A word whose value is known otherwise than by its bytes.
     pub(super) fn literal(text: &str, span: Range<usize>) -> Self {
         let values = Some(vec![Expanded::literal(text)]);
         let shape = Shape::literal(text);
-        Self { span, raw: text.to_owned(), text: Some(text.to_owned()), values, is_process: false, shape }
+        Self {
+            span,
+            raw: text.to_owned(),
+            text: Some(text.to_owned()),
+            values,
+            is_choice: false,
+            is_process: false,
+            shape,
+        }
     }
 
     /// The same word, of whose value nothing is known.
     pub(super) fn opaque(&self) -> Self {
-        Self { text: None, values: None, shape: Shape::anything(), ..self.clone() }
+        Self { text: None, values: None, is_choice: false, shape: Shape::anything(), ..self.clone() }
     }
 
     /// Without its first `count` bytes, which are ASCII and stand in `raw` as they are.
@@ -54,6 +65,7 @@ impl Arg {
             raw: self.raw.get(count..).unwrap_or_default().to_owned(),
             text: self.text.as_ref().and_then(|text| text.get(count..)).map(str::to_owned),
             values: self.values.as_ref().map(|values| values.iter().map(|value| value.skip(count)).collect()),
+            is_choice: self.is_choice,
             is_process: false,
             shape: Shape::anything(),
         }
