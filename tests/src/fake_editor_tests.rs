@@ -17,6 +17,9 @@ fn editor_of(messages: &[Value]) -> FakeEditor {
                     Some("initialize") => {
                         json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "capabilities": {} } })
                     }
+                    Some("session/new") => {
+                        json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "sessionId": "s" } })
+                    }
                     Some("shutdown") => json!({ "jsonrpc": "2.0", "id": message["id"], "result": null }),
                     Some("exit") => return,
                     Some("textDocument/didOpen") if !std::mem::replace(&mut told, true) => {
@@ -131,6 +134,15 @@ async fn a_session_message_that_is_not_acp_s_is_a_fault() {
 }
 
 #[tokio::test]
+async fn a_notification_of_a_session_that_no_answer_has_told_of_is_a_fault() {
+    let update = json!({ "sessionUpdate": "plan", "entries": [] });
+    let message =
+        json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "sessionId": "s", "update": update } });
+    let (found, _) = faults(&[message]).await;
+    assert!(found.iter().any(|fault| fault.contains("of which no answer has told yet")), "{found:?}");
+}
+
+#[tokio::test]
 async fn an_answer_without_a_result_is_a_fault() {
     let (found, _) = faults(&[json!({ "jsonrpc": "2.0", "id": 77 })]).await;
     assert!(found.iter().any(|fault| fault.contains("either a result or an error")), "{found:?}");
@@ -150,6 +162,7 @@ async fn what_a_script_answers_or_the_daemon_takes_back_is_accounted_for() {
     editor.initialize(Capabilities::default()).await;
     editor.script("_copydesk/save", |_| json!({ "unsaved": [] }));
     editor.disregard("window/logMessage");
+    editor.request("session/new", json!({ "cwd": "/", "mcpServers": [] })).await.unwrap();
     editor.open_document(URI, "text", "");
     assert_eq!(editor.await_update("plan").await, plan);
     editor.finish().await;

@@ -168,7 +168,10 @@ async fn r5_1_diffs_go_over_the_wire_and_show_what_an_editor_has_not_saved() {
     editor.open_document(&document, "plaintext", "1\n2\n3\n");
     let session = editor.new_session().await;
     let ask = async |of: Value| editor.request("_copydesk/diff", json!({ "sessionId": session, "of": of })).await;
-    assert_eq!(ask(json!("last_turn")).await, Ok(json!({ "diff": "", "files": [], "added": 0, "removed": 0 })));
+    assert_eq!(
+        ask(json!("last_turn")).await,
+        Ok(json!({ "diff": "", "files": [], "turns": [], "added": 0, "removed": 0 }))
+    );
     for prompt in ["first", "second"] {
         let prompt = editor.prompt(&session, prompt);
         editor.await_response(prompt).await.unwrap();
