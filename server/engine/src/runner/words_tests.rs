@@ -26,6 +26,21 @@ async fn r8_1_scripts_are_read_as_each_kind_of_awk_reads_them() {
 }
 
 #[tokio::test]
+async fn r8_1_a_word_that_is_one_of_several_is_held_against_rules_as_each_of_them() {
+    let programs = ["echo", "cd", "test"];
+    let bench = allowing(&programs).rule("bash", "echo /w/sub/f f", Deny).rule("bash", "echo a b", Deny);
+    let commands = [
+        "test -n x && cd sub; echo $PWD/f f",
+        "x=/w/sub; test -n x && x=/w; echo $x/f f",
+        "cd sub && echo $PWD/f f",
+        // All of these stand there.
+        "echo {a,b}",
+    ];
+    shut(&bench, &commands).await;
+    open(&bench, &["test -n x && cd sub; echo $PWD/g f", "cd sub; echo $PWD/g f", "echo {a,c}"]).await;
+}
+
+#[tokio::test]
 async fn r8_1_shells_that_run_what_other_commands_give_are_asked_under_a_rule_for_the_shell() {
     let bench = allowing(&["bash", "sh", "echo", "xargs", "make", "curl"]);
     let commands = [
