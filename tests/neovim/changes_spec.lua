@@ -653,12 +653,7 @@ function tests.without_a_daemon_or_a_conversation_each_command_says_so()
 end
 
 function tests.a_daemon_that_is_older_is_said_to_be()
-  local offer = vim.json.encode({
-    protocol = 1,
-    agentInfo = { name = 'fake', version = '0' },
-    agentCapabilities = {},
-    methods = { '_copydesk/grants' },
-  })
+  local offer = harness.offer({ methods = { '_copydesk/grants' } })
   with({ files = { ['a.txt'] = SIX }, env = { FAKE_OFFER = offer } }, function(child)
     child:command('edit a.txt')
     tell(child, '')
@@ -676,9 +671,7 @@ function tests.a_daemon_that_is_older_is_said_to_be()
 end
 
 function tests.r12_4_after_a_crash_the_conversation_is_taken_up_again_with_its_hunks()
-  local offer = vim.json.encode({
-    protocol = 1,
-    agentInfo = { name = 'fake', version = '0' },
+  local offer = harness.offer({
     agentCapabilities = { sessionCapabilities = { resume = vim.empty_dict() } },
     methods = { '_copydesk/changes', '_copydesk/undo' },
   })

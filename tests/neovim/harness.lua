@@ -157,6 +157,18 @@ function Child:stop()
   vim.fn.delete(self.home, 'rf')
 end
 
+--- What the fake daemon offers, for `FAKE_OFFER`.
+---@param more table
+---@return string
+function M.offer(more)
+  return vim.json.encode(vim.tbl_extend('force', {
+    protocol = 1,
+    agentInfo = { name = 'fake', version = '0' },
+    agentCapabilities = vim.empty_dict(),
+    methods = {},
+  }, more))
+end
+
 --- A Neovim with the plugin (unless it is to be plain), a home and a workspace of its own. It is ended by `stop`.
 ---@param options? { plain?: boolean, cmd?: string[], setup?: table, env?: table<string, string>, files?: table<string, string> }
 ---@return Child
