@@ -675,21 +675,33 @@ function tests.commands_of_the_daemon_are_completed_at_the_beginning_of_a_prompt
   end)
 end
 
+--- Calls what a story has put by, outside of the story.
+---@param child Child
+---@param name string
+local function release(child, name)
+  child:lua("require('copydesk.client').notify('fake/run', { code = ... })", ('_G.%s()'):format(name))
+end
+
 function tests.a_conversation_that_is_left_while_it_is_taken_up_again_stays_left()
-  local offer = vim.json.encode({
-    protocol = 1,
-    agentInfo = { name = 'fake', version = '0' },
-    agentCapabilities = { sessionCapabilities = { resume = vim.empty_dict() } },
-    methods = {},
-  })
+  local offer = harness.offer({ agentCapabilities = { sessionCapabilities = { resume = vim.empty_dict() } } })
   local setup = { restart = { attempts = 1, delay = 10 } }
   with({ env = { FAKE_OFFER = offer }, setup = setup }, function(child)
+    -- The next daemon counts from `s1` again.
     child:prompt("say('here') finish()")
     child:wait_chat('here')
+    child:command('CopydeskNew')
+    child:prompt("say('in ' .. session) finish()")
+    child:wait_chat('in s2')
     child:lua(
       'vim.env.FAKE_START = ...',
       [[
-      answers['session/resume'] = function(_, reply) _G.resume = reply end
+      answers['session/resume'] = function(params, reply)
+        _G.resume = function()
+          local update = { sessionUpdate = 'agent_message_chunk', content = { type = 'text', text = 'OF ' .. params.sessionId } }
+          notify('session/update', { sessionId = params.sessionId, update = update })
+          reply({})
+        end
+      end
     ]]
     )
     child:prompt('die(7)')
@@ -697,10 +709,113 @@ function tests.a_conversation_that_is_left_while_it_is_taken_up_again_stays_left
     child:wait("return require('copydesk.client').status() == 'ready'", 'the next daemon')
     child:prompt("say('lost') finish()")
     child:command('CopydeskNew')
-    child:lua("require('copydesk.client').notify('fake/run', { code = '_G.resume({})' })")
+    release(child, 'resume')
     child:prompt("say('new ' .. session) finish()")
     child:wait_chat('new s1')
-    equal(child:chat():find('lost', 1, true), nil, 'the prompt of the one that was left is not sent')
+    equal(child:chat(), '# You\n\n# Copydesk\n\nnew s1', 'nothing of the one that was left')
+  end)
+end
+
+--- `STORED` with an answer of `session/load` that waits for `_G.succeed` or `_G.fail`, and with undo and diff, which say where they are done.
+local HELD = STORED
+  .. [[
+  local show_stored = answers['session/load']
+  answers['session/load'] = function(params, reply)
+    _G.succeed = function() show_stored(params, reply) end
+    _G.fail = function() reply(nil, { code = -32603, message = 'it is damaged' }) end
+    notify('window/showMessage', { type = 3, message = 'loading' })
+  end
+  answers['_copydesk/undo'] = function(params, reply)
+    reply({ title = 'x', files = {}, added = 0, removed = 0, text = 'undone in ' .. params.sessionId })
+  end
+  answers['_copydesk/diff'] = function(params, reply)
+    reply(nil, { code = -32603, message = 'of ' .. params.sessionId })
+  end
+]]
+
+--- Has the stored conversation `old` be opened, up to the answer of the daemon.
+---@param child Child
+local function begin_load(child)
+  child:prompt(HELD .. "say('here') finish()")
+  child:wait_chat('here')
+  child:command('CopydeskSessions')
+  child:pick(1, child:menu(1).rows[2])
+  child:wait_chat('loading')
+  child:lua('_G.told = {}')
+end
+
+function tests.a_stored_conversation_that_is_left_while_it_is_opened_stays_left()
+  for _, answer in ipairs({ 'succeed', 'fail' }) do
+    with(nil, function(child)
+      begin_load(child)
+      child:command('CopydeskNew')
+      child:prompt("say('new ' .. session) finish()")
+      release(child, answer)
+      child:wait_chat('new s2')
+      equal(child:chat(), '# You\n\n# Copydesk\n\nnew s2', 'nothing of the one that was left')
+      equal(child:lua("return require('copydesk.choices').chosen('mode')"), 'build', 'the mode of the new one')
+    end)
+  end
+end
+
+function tests.a_daemon_that_is_stopped_is_not_started_for_those_who_wait()
+  with(nil, function(child)
+    begin_load(child)
+    child:command('CopydeskNew')
+    child:prompt("say('new ' .. session) finish()")
+    child:lua("require('copydesk.client').stop()")
+    child:wait_chat('**Error:** the daemon was stopped')
+    equal(child:lua("return require('copydesk.client').status()"), 'stopped', 'the daemon')
+  end)
+end
+
+function tests.undo_and_diff_wait_for_the_conversation_that_is_being_opened()
+  ---@param answer 'succeed'|'fail'
+  ---@param leave boolean
+  ---@param expected string[]
+  local function check(answer, leave, expected)
+    with(nil, function(child)
+      begin_load(child)
+      child:command('CopydeskUndo')
+      child:command('CopydeskDiff')
+      if leave then
+        child:command('CopydeskNew')
+      end
+      -- What would have been sent is answered before that.
+      release(child, answer)
+      child:wait('return #_G.told >= 2', 'the answers')
+      equal(child:lua('return _G.told'), expected, answer)
+      equal(
+        child:lua("return require('copydesk.session').id()"),
+        not leave and answer == 'succeed' and 'old' or vim.NIL,
+        'the conversation'
+      )
+    end)
+  end
+  local done = { 'Copydesk: undone in old', 'Copydesk: no diff: of old' }
+  check('succeed', false, done)
+  check('succeed', true, done)
+  check('fail', false, { 'Copydesk: it is damaged', 'Copydesk: it is damaged' })
+  check('fail', true, { 'Copydesk: it is damaged', 'Copydesk: it is damaged' })
+end
+
+function tests.undo_waits_for_the_conversation_that_a_prompt_has_begun()
+  with(nil, function(child)
+    child:prompt(HELD .. [[
+      answers['session/new'] = function(_, reply)
+        answers['session/new'] = nil
+        _G.create = function() reply({ sessionId = 'made' }) end
+      end
+      say('here') finish()
+    ]])
+    child:wait_chat('here')
+    child:command('CopydeskNew')
+    child:prompt("say('new ' .. session) finish()")
+    child:command('CopydeskUndo')
+    release(child, 'create')
+    child:wait_chat('new made')
+    child:wait('return #_G.told > 0', 'the undo')
+    equal(child:told(), 'Copydesk: undone in made', 'where')
   end)
 end
 

@@ -188,11 +188,14 @@ local requests = {
   initialize = function(params)
     assert(params.capabilities.experimental.copydesk.protocol == 1)
     if vim.env.FAKE_START then
+      local function notify(method, told)
+        send({ method = method, params = told })
+      end
       load(
         vim.env.FAKE_START,
         'start',
         't',
-        setmetatable({ answers = answers, documents = documents }, { __index = _G })
+        setmetatable({ answers = answers, documents = documents, notify = notify }, { __index = _G })
       )()
     end
     return {

@@ -66,9 +66,11 @@ specs! {
         a_conversation_in_a_tab_has_one_tab;
         a_conversation_that_is_left_while_it_is_taken_up_again_stays_left;
         a_daemon_that_does_not_fit_is_said_not_waited_for;
+        a_daemon_that_is_stopped_is_not_started_for_those_who_wait;
         a_daemon_that_never_stays_up_is_given_up_and_can_be_tried_again;
         a_failed_turn_says_why;
         a_new_conversation_is_another_session;
+        a_stored_conversation_that_is_left_while_it_is_opened_stays_left;
         a_wrong_workspace_folder_is_said_and_can_be_mended;
         buffers_are_told_with_language_and_unsaved_text;
         c83_a_wait_is_over_with_its_time_its_turn_and_its_cancel;
@@ -97,6 +99,8 @@ specs! {
         the_help_is_found;
         the_log_is_kept_small;
         the_prompt_window_sends_and_remembers;
+        undo_and_diff_wait_for_the_conversation_that_is_being_opened;
+        undo_waits_for_the_conversation_that_a_prompt_has_begun;
     }
     daemon {
         a_file_that_only_the_agent_has_changed_is_saved_and_read_again_around_a_command;

@@ -374,8 +374,9 @@ end
 function M.stop()
   stop_timer()
   dismiss(false)
-  become('stopped')
+  -- Who is answered so and needs a daemon waits for one, and starts none.
   abandon('the daemon was stopped')
+  become('stopped')
   wake(nil, 'the daemon was stopped')
 end
 

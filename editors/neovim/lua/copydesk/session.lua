@@ -20,6 +20,10 @@ local M = {}
 
 ---@alias copydesk.SessionReady fun(id: string?, err: string?)
 
+---@class copydesk.Opening
+---@field id string? Of a stored conversation, or of one that is taken up again.
+---@field left boolean The user has left it before it was open.
+
 local state = {
   ---@type string?
   id = nil,
@@ -29,9 +33,12 @@ local state = {
   lost = nil,
   ---@type string? The one that was left last, which the daemon still has.
   previous = nil,
-  creating = false,
-  ---@type copydesk.SessionReady[]
+  ---@type copydesk.Opening? What is being opened: one conversation after the other.
+  opening = nil,
+  ---@type copydesk.SessionReady[] Those who need a conversation.
   waiting = {},
+  ---@type copydesk.SessionReady[] Those who want what is being opened, and no other.
+  looking = {},
   ---@type table<copydesk.Turn, true>
   turns = {},
   ---@type copydesk.Usage?
@@ -60,14 +67,30 @@ local function forget()
 end
 
 ---@param id string?
+---@return copydesk.Opening
+local function begin(id)
+  state.opening = { id = id, left = false }
+  return state.opening
+end
+
+---@param callers 'waiting'|'looking'
+---@param id string?
 ---@param err string?
-local function wake(id, err)
-  local waiting = state.waiting
-  state.waiting = {}
-  state.creating = false
-  for _, ready in ipairs(waiting) do
+local function call(callers, id, err)
+  local called = state[callers]
+  state[callers] = {}
+  for _, ready in ipairs(called) do
     ready(id, err)
   end
+end
+
+--- Nothing is being opened any more.
+---@param id string?
+---@param err string?
+local function wake(id, err)
+  state.opening = nil
+  call('waiting', id, err)
+  call('looking', id, err)
 end
 
 ---@param id string
@@ -80,12 +103,40 @@ local function opened(id, result)
   wake(id, nil)
 end
 
+local open
+
+--- Whether the user has left the conversation before it was open. Those who need one get another.
+---@param opening copydesk.Opening
+---@param id string? None where it was not opened.
+---@param err { message: string }?
+---@return boolean
+local function was_left(opening, id, err)
+  if not opening.left then
+    return false
+  end
+  if id then
+    state.left[id] = true
+    state.previous = id
+  end
+  state.opening = nil
+  if #state.waiting > 0 then
+    open()
+  end
+  call('looking', id, err and err.message)
+  return true
+end
+
 local function create()
+  local opening = begin(nil)
   client.request('session/new', { cwd = client.root(), mcpServers = {} }, function(err, result)
-    if err or type(result) ~= 'table' or not result.sessionId then
-      wake(nil, 'no session: ' .. (err and err.message or 'the daemon gave no id'))
+    local id = not err and type(result) == 'table' and result.sessionId or nil
+    if was_left(opening, id, err) then
+      return
+    end
+    if id then
+      opened(id, result)
     else
-      opened(result.sessionId, result)
+      wake(nil, 'no session: ' .. (err and err.message or 'the daemon gave no id'))
     end
   end)
 end
@@ -106,16 +157,15 @@ local function resume(lost)
   elseif lost.folder ~= client.root() then
     instead('it was held in another folder')
   else
+    local opening = begin(lost.id)
     local params = { sessionId = lost.id, cwd = lost.folder, mcpServers = {} }
     client.request('session/resume', params, function(err, result)
+      if was_left(opening, not err and lost.id or nil, err) then
+        return
+      end
       if not client.current() then
         -- It is taken up again by the next one.
         wake(nil, 'no session: ' .. (err and err.message or 'the daemon does not run'))
-      elseif state.lost ~= lost then
-        -- The user has left it meanwhile.
-        state.left[lost.id] = true
-        state.previous = not err and lost.id or nil
-        create()
       elseif err then
         instead(err.message)
       elseif vim.tbl_get(result, '_meta', 'copydesk', 'readOnly') then
@@ -126,6 +176,19 @@ local function resume(lost)
       end
     end)
   end
+end
+
+function open()
+  begin(nil)
+  client.ensure(function(_, problem)
+    if problem then
+      wake(nil, problem)
+    elseif state.lost then
+      resume(state.lost)
+    else
+      create()
+    end
+  end)
 end
 
 --- Another daemon has the conversation open: it can be read, or taken from it.
@@ -159,27 +222,18 @@ function M.ensure(ready)
     return
   end
   state.waiting[#state.waiting + 1] = ready
-  if state.creating then
-    return
+  if not state.opening then
+    open()
   end
-  state.creating = true
-  client.ensure(function(_, problem)
-    if problem then
-      wake(nil, problem)
-      return
-    end
-    if state.lost then
-      resume(state.lost)
-    else
-      create()
-    end
-  end)
 end
 
---- Calls `ready` with the session whose work the user can see: the present one, or the one that was left last. None is opened for it.
+--- Calls `ready` with the session whose work the user can see: the present one, which may be just being opened, or the one that was left
+--- last. None is opened for it.
 ---@param ready copydesk.SessionReady
 function M.latest(ready)
-  if state.id or state.lost then
+  if state.opening then
+    state.looking[#state.looking + 1] = ready
+  elseif state.id or state.lost then
     M.ensure(ready)
   else
     ready(state.previous, nil)
@@ -192,15 +246,18 @@ function M.load(id)
   if id == state.id then
     return
   end
-  if state.creating then
+  if state.opening then
     log.tell('a conversation is being opened already')
     return
   end
   M.reset()
-  state.creating = true
+  local opening = begin(id)
   state.left[id] = nil
   local params = { sessionId = id, cwd = client.root(), mcpServers = {} }
   client.request('session/load', params, function(err, result)
+    if was_left(opening, not err and id or nil, err) then
+      return
+    end
     chat.end_turn()
     if err then
       chat.notice('the conversation could not be opened: ' .. err.message, 'error')
@@ -335,6 +392,12 @@ function M.reset()
     M.cancel()
   end
   state.turns = {}
+  if state.opening then
+    state.opening.left = true
+    if state.opening.id then
+      state.left[state.opening.id] = true
+    end
+  end
   forget()
   chat.clear()
   M.changed()
