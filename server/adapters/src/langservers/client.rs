@@ -217,8 +217,11 @@ impl Caller for Line {
     fn edits_of(&self, command: Value) -> BoxFuture<'_, Result<Called, LanguageError>> {
         Box::pin(async move {
             let wanted = self.known.want_edits().await;
-            let Called { encoding, .. } = self.call("workspace/executeCommand", command).await?;
-            Ok(Called { result: wanted.take().into(), encoding })
+            // Once: a try that the server drops may have asked for its edit already.
+            match self.call_once("workspace/executeCommand", command).await {
+                Some(called) => Ok(Called { result: wanted.take().into(), encoding: called?.encoding }),
+                None => Err(LanguageError::NotReady),
+            }
         })
     }
 
@@ -226,24 +229,30 @@ impl Caller for Line {
     fn call<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, Result<Called, LanguageError>> {
         Box::pin(async move {
             for _ in 0..MOST_QUESTIONS {
-                match self.peer.request(method, params.clone()).await {
-                    Ok(result) => {
-                        self.known.answered();
-                        return Ok(Called { result, encoding: self.known.encoding() });
-                    }
-                    Err(CallError::Remote(error)) if matches!(error.code, SERVER_CANCELLED | CONTENT_MODIFIED) => {
-                        tokio::time::sleep(ASK_AGAIN).await;
-                    }
-                    Err(CallError::Remote(error)) if error.code == RpcError::METHOD_NOT_FOUND => {
-                        return Err(LanguageError::Unsupported { by: self.name.clone() });
-                    }
-                    Err(CallError::Remote(error)) => {
-                        return Err(LanguageError::Refused { by: self.name.clone(), text: error.message });
-                    }
-                    Err(CallError::Closed) => return Err(LanguageError::NotReady),
+                if let Some(called) = self.call_once(method, params.clone()).await {
+                    return called;
                 }
+                tokio::time::sleep(ASK_AGAIN).await;
             }
             Err(LanguageError::NotReady)
+        })
+    }
+}
+
+impl Line {
+    /// `None` where the server has dropped it, since it is busy with another text.
+    async fn call_once(&self, method: &str, params: Value) -> Option<Result<Called, LanguageError>> {
+        Some(match self.peer.request(method, params).await {
+            Ok(result) => {
+                self.known.answered();
+                Ok(Called { result, encoding: self.known.encoding() })
+            }
+            Err(CallError::Remote(error)) if matches!(error.code, SERVER_CANCELLED | CONTENT_MODIFIED) => return None,
+            Err(CallError::Remote(error)) if error.code == RpcError::METHOD_NOT_FOUND => {
+                Err(LanguageError::Unsupported { by: self.name.clone() })
+            }
+            Err(CallError::Remote(error)) => Err(LanguageError::Refused { by: self.name.clone(), text: error.message }),
+            Err(CallError::Closed) => Err(LanguageError::NotReady),
         })
     }
 }

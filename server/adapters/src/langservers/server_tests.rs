@@ -47,6 +47,7 @@ struct Script {
 
 impl Handler for Script {
     fn request(&self, request: Request) -> Reply {
+        let drops = request.params["command"] == "drops";
         let _ = self.events.send((request.method.clone(), request.params));
         match request.method.as_str() {
             "initialize" if self.character.hangs => Reply::Abortable(Box::pin(std::future::pending())),
@@ -55,7 +56,8 @@ impl Handler for Script {
                 let peer = self.peer.clone();
                 Reply::Abortable(Box::pin(async move {
                     let edit = json!({ "edit": { "changes": {} } });
-                    Ok(peer.request("workspace/applyEdit", edit).await.unwrap_or_default())
+                    let answer = peer.request("workspace/applyEdit", edit).await.unwrap_or_default();
+                    if drops { Err(RpcError::new(-32802, "busy")) } else { Ok(answer) }
                 }))
             }
             "shutdown" | "textDocument/hover" => Reply::Now(Ok(Value::Null)),
@@ -501,9 +503,10 @@ async fn r11_4_a_server_that_answers_questions_is_never_left_alone_for_its_crash
 #[tokio::test(start_paused = true)]
 async fn edits_are_taken_of_a_command_that_was_run_for_them_alone() {
     use super::super::language::{Called, Caller as _};
+    use copydesk_engine::ports::LanguageError;
     let mut stage = stage(Character::default());
     let line = stage.handle.line(vec![file("a.py", "x")]).await.expect("it is up");
-    let played = stage.started().await;
+    let mut played = stage.started().await;
     let command = || json!({ "command": "gopls.apply_fix" });
     let (one, other) = tokio::join!(line.edits_of(command()), line.edits_of(command()));
     for Called { result, .. } in [one.unwrap(), other.unwrap()] {
@@ -511,6 +514,10 @@ async fn edits_are_taken_of_a_command_that_was_run_for_them_alone() {
     }
     let unasked = played.peer.request("workspace/applyEdit", json!({ "edit": { "changes": {} } })).await.unwrap();
     assert_eq!(unasked["applied"], false);
+    // One that is dropped was run all the same: it is not run again.
+    assert!(matches!(line.edits_of(json!({ "command": "drops" })).await, Err(LanguageError::NotReady)));
+    let run = std::iter::from_fn(|| played.events.try_recv().ok());
+    assert_eq!(run.filter(|(method, _)| method == "workspace/executeCommand").count(), 3);
     // Run in another way its edit is not taken either.
     assert_eq!(line.call("workspace/executeCommand", command()).await.unwrap().result["applied"], false);
     stage.close().await;

@@ -6,15 +6,27 @@ async fn readable(page: String, form: Readable) -> String {
     super::readable(page, form, Desk::default()).await
 }
 
-/// What was begun for somebody who does not wait any more is counted too.
 #[tokio::test]
 async fn no_more_pages_are_worked_on_at_once_than_there_are_places() {
     let desk = Desk::default();
     let taken = Arc::clone(&desk.0).acquire_many_owned(u32::try_from(MOST_THREADS).unwrap_or_default()).await;
     let mut waiting = Box::pin(super::readable("<h1>x</h1>".to_owned(), Readable::Markdown, desk));
-    assert!(futures::poll!(&mut waiting).is_pending());
+    assert!(tokio::time::timeout(Duration::from_millis(300), &mut waiting).await.is_err());
     drop(taken);
     assert_eq!(waiting.await, "# x");
+}
+
+#[tokio::test]
+async fn what_was_begun_for_somebody_who_does_not_wait_any_more_is_counted_too() {
+    let desk = Desk::default();
+    let page = "<p>word <b>bold</b></p>".repeat(20_000);
+    let mut begun = Box::pin(super::readable(page, Readable::Markdown, Desk(Arc::clone(&desk.0))));
+    assert!(futures::poll!(&mut begun).is_pending());
+    drop(begun);
+    assert_eq!(desk.0.available_permits(), MOST_THREADS - 1);
+    // And given back at the end of the work.
+    let all = desk.0.acquire_many(u32::try_from(MOST_THREADS).unwrap_or_default());
+    assert!(tokio::time::timeout(Duration::from_secs(60), all).await.is_ok());
 }
 
 async fn check(page: &str, form: Readable, expected: &str) {

@@ -41,9 +41,15 @@ pub(crate) fn run(
     for (name, value) in [("EDITS_SAMPLES", samples.to_string()), ("EDITS_SEED", seed.to_string())] {
         test.env(name, value);
     }
-    let tested = command::run(test);
     let theirs = report.join("opencode.jsonl");
-    let _ = std::fs::remove_file(&theirs);
+    let reports = TOOLS.iter().map(|(file, _)| report.join(format!("{file}.jsonl")));
+    // Of an earlier run.
+    reports.chain([theirs.clone()]).for_each(|earlier| drop(std::fs::remove_file(earlier)));
+    // One that fails for what it found has reported it.
+    let tested = command::run(test);
+    if !TOOLS.iter().all(|(file, _)| report.join(format!("{file}.jsonl")).exists()) {
+        return tested.and(Err("the test has reported nothing".to_owned()));
+    }
     if beside > 0 {
         install::packages(root, &["aimock", "opencode"])?;
         let beside = beside.min(MOST_BESIDE).to_string();
@@ -130,7 +136,7 @@ fn given_to_opencode(root: &Path, report: &Path, count: usize) -> Result<(), Str
             eprintln!("{index} of {} samples", chosen.len());
         }
     }
-    agent.end();
+    drop(agent);
     // A peer that called nothing at all would seem to have refused everything.
     if !out.contains("\"right\"") {
         return Err("no sample landed: the tool was not called".to_owned());

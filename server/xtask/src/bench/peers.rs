@@ -69,12 +69,10 @@ fn measure(peer: &Peer, files: &Path) -> Result<Measured, String> {
         std::thread::sleep(super::IDLE_AFTER);
         starts.push(start);
         idle.push(agent.resident());
-        agent.end();
     }
     let (mut agent, _) = Agent::start(peer, files)?;
     let one_step = agent.turns("ONETURN", TURNS)?;
     let ten_calls = agent.turns("TENREAD", TURNS)?;
-    agent.end();
     Ok(Measured {
         start: Some(median(starts)),
         idle: Some(median(idle)),

@@ -139,18 +139,6 @@ impl Agent {
         sum
     }
 
-    /// Peers leave children behind: their group is ended, whatever they do.
-    pub(in crate::bench) fn end(mut self) {
-        drop(self.input);
-        let group = format!("-{}", self.child.id());
-        for signal in ["-TERM", "-KILL"] {
-            // Nothing may be left to signal.
-            let _ = Command::new("kill").args([signal, "--", &group]).stderr(Stdio::null()).status();
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        let _ = self.child.wait();
-    }
-
     fn call(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         self.next += 1;
         let id = self.next;
@@ -211,6 +199,19 @@ impl Agent {
                 return Ok(message);
             }
         }
+    }
+}
+
+/// Peers leave children behind: their group is ended, whatever they do.
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let group = format!("-{}", self.child.id());
+        for signal in ["-TERM", "-KILL"] {
+            // Nothing may be left to signal.
+            let _ = Command::new("kill").args([signal, "--", &group]).stderr(Stdio::null()).status();
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let _ = self.child.wait();
     }
 }
 
