@@ -95,11 +95,12 @@ async fn read_key(provider: &str) -> std::io::Result<Option<String>> {
         return read(|input, key| input.read_to_end(key)).await.map(Some);
     }
     let mut terminal = Printable(std::io::stderr());
+    // Heard before the terminal falls silent, so that it does not stay so.
+    let mut signals = Signals::listen()?;
+    // Silent before it is asked for: what is typed until then is thrown away.
+    let hidden = Hidden::begin()?;
     write!(terminal, "Key of {provider} (not shown): ")?;
     terminal.flush()?;
-    // Heard from here on, so that the terminal does not stay silent.
-    let mut signals = Signals::listen()?;
-    let hidden = Hidden::begin()?;
     let key = tokio::select! {
         key = read(|input, key| input.read_until(b'\n', key)) => Some(key),
         _ = signals.next() => None,
