@@ -265,22 +265,36 @@ function tests.an_ask_waits_for_a_pending_operator_and_can_be_called_in_insert_m
 end
 
 function tests.an_ask_whose_menu_fails_is_no_consent_and_still_waits()
-  with(nil, function(child)
-    child:lua([[
-      local select = vim.ui.select
-      vim.ui.select = function()
-        vim.ui.select = select
-        error('E565: not now')
-      end
-    ]])
-    child:prompt(COMMAND .. OUTCOME)
-    child:wait('return #_G.told > 0', 'what is told')
-    contains(child:told(), 'the menu failed: ', 'the reason')
-    contains(child:told(), 'E565: not now', 'the reason')
-    contains(child:told(), 'still waits for an answer: :CopydeskAnswer', 'the way on')
-    child:command('CopydeskAnswer')
-    child:pick(1, 'Allow')
-    child:wait_chat('outcome selected yes nil.')
+  ---@param name 'select'|'input'
+  ---@param begin fun(child: Child)
+  local function check(name, begin)
+    with(nil, function(child)
+      child:lua(
+        [[
+        local name = ...
+        local original = vim.ui[name]
+        vim.ui[name] = function()
+          vim.ui[name] = original
+          error('E565: not now')
+        end
+      ]],
+        name
+      )
+      child:prompt(COMMAND .. OUTCOME)
+      begin(child)
+      child:wait('return #_G.told > 0', 'what is told')
+      contains(child:told(), 'the menu failed: ', 'the reason')
+      contains(child:told(), 'E565: not now', 'the reason')
+      contains(child:told(), 'still waits for an answer: :CopydeskAnswer', 'the way on')
+      local menus = child:lua('return #_G.menus')
+      child:command('CopydeskAnswer')
+      child:pick(menus + 1, 'Allow')
+      child:wait_chat('outcome selected yes nil.')
+    end)
+  end
+  check('select', function() end)
+  check('input', function(child)
+    child:pick(1, 'Reject, and say what to do instead')
   end)
 end
 

@@ -1,7 +1,7 @@
 -- Questions of the model: the menus that they become, what is answered, and what is no answer.
 
 local harness = require('harness')
-local equal = harness.equal
+local equal, contains = harness.equal, harness.contains
 
 local tests = {}
 
@@ -40,6 +40,78 @@ function tests.a_dismissed_menu_is_no_answer_and_comes_back()
     child:pick(2, 'right')
     child:wait_chat('answer accept right nil nil.')
   end)
+end
+
+--- Has the call of this number of a function of `vim.ui`, from now on, fail.
+---@param child Child
+---@param name 'select'|'input'
+---@param number integer
+local function fail(child, name, number)
+  child:lua(
+    [[
+    local name, left = ...
+    local original = vim.ui[name]
+    vim.ui[name] = function(...)
+      left = left - 1
+      if left == 0 then error('E565: not now') end
+      return original(...)
+    end
+  ]],
+    name,
+    number
+  )
+end
+
+function tests.a_question_whose_menu_fails_is_no_answer_and_still_waits()
+  ---@param what string
+  ---@param begin fun(child: Child) Up to the menu that fails.
+  ---@param finish fun(child: Child) From the menu that comes up by the command.
+  ---@param expected string
+  local function check(what, begin, finish, expected)
+    with(function(child)
+      begin(child)
+      child:wait('return #_G.told > 0', what)
+      contains(child:told(), 'the menu failed: ', what)
+      contains(child:told(), 'E565: not now', what)
+      contains(child:told(), 'still waits for an answer: :CopydeskAnswer', what)
+      -- What is asked next comes up as ever.
+      local menus = child:lua('return #_G.menus')
+      child:lua([[
+        require('copydesk.ask').add({ sessionId = 's1', toolCall = { toolCallId = 'c2', title = 'Next' },
+          options = { { optionId = 'no', name = 'Reject', kind = 'reject_once' } } }, function() end)
+      ]])
+      equal(child:menu(menus + 1).prompt, 'Copydesk: Next', what)
+      child:pick(menus + 1, 'Reject')
+      child:command('CopydeskAnswer')
+      finish(child)
+      child:wait_chat(expected)
+    end)
+  end
+  check('the menu', function(child)
+    fail(child, 'select', 1)
+    child:prompt(WAY .. ANSWER)
+  end, function(child)
+    child:pick(2, 'right')
+  end, 'answer accept right nil nil.')
+  check('the line for own words', function(child)
+    fail(child, 'input', 1)
+    child:prompt(WAY .. ANSWER)
+    child:pick(1, 'Something else …')
+  end, function(child)
+    child:pick(3, 'left: by the sea')
+  end, 'answer accept left nil nil.')
+  check('the second question', function(child)
+    fail(child, 'select', 2)
+    child:prompt([[
+      local request = form('c1', 'Two', {
+        q01 = { type = 'string', title = 'One', enum = { 'a', 'b' } },
+        q02 = { type = 'string', title = 'Two', enum = { 'c', 'd' } },
+      })
+    ]] .. ANSWER)
+    child:pick(1, 'a')
+  end, function(child)
+    child:pick(3, 'd')
+  end, 'answer accept a nil d.')
 end
 
 function tests.a_question_can_be_dismissed()

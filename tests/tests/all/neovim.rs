@@ -144,6 +144,7 @@ specs! {
         a_dismissed_menu_is_no_answer_and_comes_back;
         a_question_can_be_dismissed;
         a_question_is_a_menu_with_room_for_own_words;
+        a_question_whose_menu_fails_is_no_answer_and_still_waits;
         c49_a_secret_is_typed_unseen;
         c49_a_secret_that_is_not_given_is_declined;
         c49_an_empty_line_for_a_command_is_one;

@@ -117,6 +117,24 @@ local function postpone(ask)
   present_next()
 end
 
+--- Goes on with an ask that still waits. A menu of a plugin that fails must not lose it.
+---@param ask copydesk.Ask
+---@param run fun()
+local function proceed(ask, run)
+  if not is_pending(ask) then
+    return
+  end
+  local ok, problem = pcall(run)
+  if ok then
+    return
+  end
+  if not is_pending(ask) or state.open ~= ask then
+    error(problem, 0)
+  end
+  log.tell('the menu failed: ' .. tostring(problem), vim.log.levels.ERROR)
+  postpone(ask)
+end
+
 --- Whether the end of the preview is in view.
 ---@param window integer
 ---@param count integer Lines of the preview.
@@ -277,14 +295,13 @@ local function items(ask)
         name = option.name .. ', and say what to do instead',
         run = function()
           vim.ui.input({ prompt = 'Instead: ' }, function(message)
-            if not is_pending(ask) then
-              return
-            end
-            if message and vim.trim(message) ~= '' then
-              choose(ask, option, message)
-            else
-              postpone(ask)
-            end
+            proceed(ask, function()
+              if message and vim.trim(message) ~= '' then
+                choose(ask, option, message)
+              else
+                postpone(ask)
+              end
+            end)
           end)
         end,
       }
@@ -295,8 +312,8 @@ end
 
 ---@param ask copydesk.Ask
 local function present_form(ask)
-  require('copydesk.form').ask(ask.form, function()
-    return is_pending(ask)
+  require('copydesk.form').ask(ask.form, function(run)
+    proceed(ask, run)
   end, function(result)
     if result then
       forget(ask)
@@ -308,37 +325,31 @@ local function present_form(ask)
   end)
 end
 
---- Shows the preview, then the menu.
 ---@param ask copydesk.Ask
-function present(ask)
-  state.open = ask
-  ask.postponed = false
-  if ask.form then
-    present_form(ask)
-    return
-  end
+local function present_call(ask)
   show_preview(ask)
-  -- A menu of a plugin that fails must not lose the ask.
-  local shown, problem = pcall(vim.ui.select, items(ask), {
+  vim.ui.select(items(ask), {
     prompt = ('Copydesk: %s'):format(title(ask.call)),
     kind = 'copydesk_ask',
     format_item = function(item)
       return item.name
     end,
   }, function(item)
-    if not is_pending(ask) then
-      return
-    end
-    if item then
-      item.run()
-    else
+    proceed(ask, item and item.run or function()
       postpone(ask)
-    end
+    end)
   end)
-  if not shown and is_pending(ask) and state.open == ask then
-    log.tell('the menu failed: ' .. tostring(problem), vim.log.levels.ERROR)
-    postpone(ask)
-  end
+end
+
+--- Shows the questions, or the preview and then the menu.
+---@param ask copydesk.Ask
+function present(ask)
+  state.open = ask
+  ask.postponed = false
+  proceed(ask, function()
+    local show = ask.form and present_form or present_call
+    show(ask)
+  end)
 end
 
 --- Whether a menu may come up now without taking a key that was meant for something else.

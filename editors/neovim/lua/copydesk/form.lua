@@ -89,9 +89,9 @@ end
 
 --- Asks for what is left of the form.
 ---@param form copydesk.Form
----@param is_open fun(): boolean Whether anybody still waits for the answer.
+---@param proceed fun(run: fun()) Goes on, if anybody still waits for the answer.
 ---@param done fun(result?: table) With ACP's answer; with none where the user has left the menu without an answer.
-function M.ask(form, is_open, done)
+function M.ask(form, proceed, done)
   local field = form.fields[form.at]
   if not field then
     done({ action = 'accept', content = next(form.content) and form.content or vim.empty_dict() })
@@ -99,39 +99,39 @@ function M.ask(form, is_open, done)
   end
   local function go_on()
     form.at = form.at + 1
-    M.ask(form, is_open, done)
+    M.ask(form, proceed, done)
   end
 
   -- No plugin's input sees what is not to be shown.
   if form.secret then
     local typed, text = pcall(vim.fn.inputsecret, { prompt = field.title .. ' ', cancelreturn = vim.NIL })
-    if not is_open() then
-      return
-    elseif not typed or text == vim.NIL then
-      done({ action = 'decline' })
-    else
-      form.content[field.name] = text
-      go_on()
-    end
+    proceed(function()
+      if not typed or text == vim.NIL then
+        done({ action = 'decline' })
+      else
+        form.content[field.name] = text
+        go_on()
+      end
+    end)
     return
   end
 
   ---@param name string
   local function write(name)
     vim.ui.input({ prompt = (field.title:gsub('%s*[\r\n]+%s*', ' ')) .. ' ' }, function(text)
-      if not is_open() then
-        return
-      elseif not text then
-        done(nil)
-      elseif vim.trim(text) == '' and not form.input then
-        M.ask(form, is_open, done)
-      else
-        if form.input and vim.fn.histget('@', -1) == text then
-          vim.fn.histdel('@', -1)
+      proceed(function()
+        if not text then
+          done(nil)
+        elseif vim.trim(text) == '' and not form.input then
+          M.ask(form, proceed, done)
+        else
+          if form.input and vim.fn.histget('@', -1) == text then
+            vim.fn.histdel('@', -1)
+          end
+          form.content[name] = text
+          go_on()
         end
-        form.content[name] = text
-        go_on()
-      end
+      end)
     end)
   end
 
@@ -158,7 +158,7 @@ function M.ask(form, is_open, done)
         if not is_chosen then
           table.insert(form.content[field.name], choice.const)
         end
-        M.ask(form, is_open, done)
+        M.ask(form, proceed, done)
       end,
     }
   end
@@ -186,13 +186,9 @@ function M.ask(form, is_open, done)
       return row.name
     end,
   }, function(row)
-    if not is_open() then
-      return
-    elseif row then
-      row.run()
-    else
+    proceed(row and row.run or function()
       done(nil)
-    end
+    end)
   end)
 end
 
