@@ -656,6 +656,39 @@ function tests.c94_a_conversation_that_another_editor_has_open_can_be_read_or_ta
   end)
 end
 
+function tests.c94_a_conversation_is_taken_over_by_a_menu_that_answers_at_once_and_opened_where_the_menu_fails()
+  ---@param menu string
+  ---@param failed fun(child: Child)
+  ---@param expected string
+  local function check(menu, failed, expected)
+    with(nil, function(child)
+      child:prompt(STORED .. "say('here') finish()")
+      child:wait_chat('here')
+      child:lua(([[
+        local select = vim.ui.select
+        vim.ui.select = function(items, opts, done)
+          if opts.kind ~= 'copydesk_take_over' then return select(items, opts, done) end
+          %s
+        end
+      ]]):format(menu))
+      child:command('CopydeskSessions')
+      child:pick(1, child:menu(1).rows[3])
+      failed(child)
+      child:wait_chat('answered')
+      child:prompt("say(#_G.asked .. ' in ' .. session) finish()")
+      child:wait_chat(expected)
+    end)
+  end
+  check('done(items[1])', function() end, '1 in other')
+  check("error('E565: not now')", function(child)
+    -- Neovim shows the error, and waits for a key.
+    harness.wait(function()
+      return child:request('nvim_get_mode').blocking
+    end, 'the error')
+    child:type('<CR>')
+  end, '0 in other')
+end
+
 function tests.commands_of_the_daemon_are_completed_at_the_beginning_of_a_prompt()
   with(nil, function(child)
     child:prompt([[

@@ -75,6 +75,7 @@ specs! {
         buffers_are_told_with_language_and_unsaved_text;
         c83_a_wait_is_over_with_its_time_its_turn_and_its_cancel;
         c83_a_wait_ticks_down_until_the_model_answers_again;
+        c94_a_conversation_is_taken_over_by_a_menu_that_answers_at_once_and_opened_where_the_menu_fails;
         c94_a_conversation_that_another_editor_has_open_can_be_read_or_taken_over;
         checkhealth_tells_what_is_wrong;
         commands_of_the_daemon_are_completed_at_the_beginning_of_a_prompt;

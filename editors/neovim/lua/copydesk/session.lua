@@ -264,11 +264,11 @@ function M.load(id)
       wake(nil, err.message)
       return
     end
+    opened(id, result)
+    require('copydesk.changes').ask(id)
     if vim.tbl_get(result, '_meta', 'copydesk', 'readOnly') then
       take_over(params)
     end
-    opened(id, result)
-    require('copydesk.changes').ask(id)
   end)
 end
 
