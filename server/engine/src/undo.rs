@@ -2,6 +2,7 @@
 
 mod back;
 mod net;
+mod ops;
 mod plan;
 mod recorder;
 

@@ -120,3 +120,128 @@ async fn r5_2_other_line_endings_and_a_lost_last_break_are_the_users() {
         assert_eq!(desk.text("a").unwrap(), now);
     }
 }
+
+#[tokio::test]
+async fn r5_2_what_a_command_moved_is_never_gone_from_both_its_places() {
+    const BOM: &str = "\u{feff}one\n";
+    let denied = |file: &str| DiskError::Denied(in_project(file));
+    // As the command left it, and as the user has saved it since, which is no plain move any more.
+    for now in ["one\n", BOM] {
+        let desk = Desk::new().await;
+        desk.put("lib/a.txt", now);
+        desk.by_command(
+            "msg_1",
+            vec![changed("src/a.txt", Some(b"one\n"), None), changed("lib/a.txt", None, Some(b"one\n"))],
+        )
+        .await;
+        desk.world.disk.fail(Operation::Write, &in_project("src/a.txt"), denied("src/a.txt"));
+        desk.world.disk.fail(Operation::Rename, &in_project("lib/a.txt"), denied("lib/a.txt"));
+        let said = desk.undo(UndoWhat::Last).await;
+        assert!(said.iter().all(|said| said.contains("left as it is")), "{now:?}: {said:?}");
+        assert_eq!((desk.text("src/a.txt"), desk.text("lib/a.txt").as_deref()), (None, Some(now)), "{said:?}");
+
+        // One half can be done: what is said of each file is how it stands.
+        desk.world.disk.mend(Operation::Write, &in_project("src/a.txt"));
+        desk.world.disk.mend(Operation::Rename, &in_project("lib/a.txt"));
+        desk.world.disk.fail(Operation::Remove, &in_project("lib/a.txt"), denied("lib/a.txt"));
+        let said = desk.undo(UndoWhat::Last).await;
+        assert_eq!(desk.text("src/a.txt").as_deref(), Some("one\n"), "{said:?}");
+        if now == BOM {
+            assert!(said[0].starts_with("lib/a.txt: left as it is: "), "{said:?}");
+            assert_eq!(said[1], "src/a.txt: restored");
+            assert_eq!(desk.text("lib/a.txt").as_deref(), Some(now));
+        } else {
+            assert_eq!(said, ["lib/a.txt: removed", "src/a.txt: restored"]);
+            assert_eq!(desk.text("lib/a.txt"), None);
+            desk.undo(UndoWhat::Redo).await;
+            assert_eq!((desk.text("src/a.txt"), desk.text("lib/a.txt").as_deref()), (None, Some(now)));
+        }
+    }
+}
+
+#[tokio::test]
+async fn c33_a_name_that_the_agent_gave_to_another_file_comes_back_too() {
+    let mut desk = Desk::new().await;
+    desk.put("a", "old\n");
+    let moved = |from: &str, to: &str, old: &str, new: &str| {
+        patch(&format!("*** Update File: {from}\n*** Move to: {to}\n@@\n-{old}\n+{new}\n"))
+    };
+    desk.turn("x", &[moved("a", "b", "old", "moved"), patch("*** Add File: a\n+new\n")]).await;
+    let texts = |desk: &Desk| ["a", "b"].map(|file| desk.text(file).unwrap_or_default());
+    for _ in 0..2 {
+        let said = desk.undo(UndoWhat::Last).await;
+        assert_eq!(texts(&desk), ["old\n", ""], "{said:?}");
+        let said = desk.undo(UndoWhat::Redo).await;
+        assert_eq!(texts(&desk), ["new\n", "moved\n"], "{said:?}");
+    }
+    // What the user made of the new file is his, and nothing else can have its name.
+    desk.put("a", "mine\n");
+    let said = desk.undo(UndoWhat::Last).await;
+    assert!(said.iter().all(|said| said.contains("CONFLICT, left as it is")), "{said:?}");
+    assert_eq!(texts(&desk), ["mine\n", "moved\n"]);
+    // Nor is it taken away for one that cannot come: the editor still shows it.
+    desk.put("a", "new\n");
+    desk.open("a", "new\n");
+    let said = desk.undo(UndoWhat::Turn(desk.world.changes.of(desk.session.id())[0].turn.clone())).await;
+    assert_eq!(texts(&desk), ["new\n", "moved\n"], "{said:?}");
+}
+
+#[tokio::test]
+async fn c33_names_that_were_exchanged_come_back() {
+    let mut desk = Desk::new().await;
+    for file in ["a", "b", "c", "p", "q"] {
+        desk.put(file, format!("{file}\n"));
+    }
+    let moved = |from: &str, to: &str, text: &str| {
+        patch(&format!("*** Update File: {from}\n*** Move to: {to}\n@@\n-{text}\n+{text}!\n"))
+    };
+    // Three in a ring by way of `t`, and two by way of `u`.
+    desk.turn(
+        "x",
+        &[
+            moved("a", "t", "a"),
+            moved("b", "a", "b"),
+            moved("c", "b", "c"),
+            moved("t", "c", "a!"),
+            moved("p", "u", "p"),
+            moved("q", "p", "q"),
+            moved("u", "q", "p!"),
+        ],
+    )
+    .await;
+    let texts = |desk: &Desk| ["a", "b", "c", "p", "q", "t", "u"].map(|file| desk.text(file).unwrap_or_default());
+    assert_eq!(texts(&desk), ["b!\n", "c!\n", "a!!\n", "q!\n", "p!!\n", "", ""], "{}", desk.result());
+    for _ in 0..2 {
+        let said = desk.undo(UndoWhat::Last).await;
+        assert!(said.iter().all(|said| said.contains("moved back")), "{said:?}");
+        assert_eq!(texts(&desk), ["a\n", "b\n", "c\n", "p\n", "q\n", "", ""]);
+        let said = desk.undo(UndoWhat::Redo).await;
+        assert_eq!(texts(&desk), ["b!\n", "c!\n", "a!!\n", "q!\n", "p!!\n", "", ""], "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn r5_2_what_the_user_wrote_into_a_moved_file_goes_back_with_it() {
+    let mut desk = Desk::new().await;
+    desk.put("a", "old\n");
+    let moved = patch("*** Update File: a\n*** Move to: b\n@@\n-old\n+moved\n");
+    // What is made anew in its place holds what the file did.
+    desk.turn("x", &[moved, patch("*** Add File: a\n+old\n")]).await;
+    desk.put("b", "mine\n");
+    let said = desk.undo(UndoWhat::Last).await;
+    assert_eq!((desk.text("a").as_deref(), desk.text("b")), (Some("mine\n"), None), "{said:?}");
+    assert_eq!(said, ["a: removed", "b: restored but for a CONFLICT, which stays as it is: line 1 was changed since"]);
+}
+
+#[tokio::test]
+async fn r5_2_what_a_command_moved_to_another_file_system_comes_back() {
+    let desk = Desk::new().await;
+    desk.put("b", "one\n");
+    desk.by_command("msg_1", vec![changed("a", Some(b"one\n"), None), changed("b", None, Some(b"one\n"))]).await;
+    let reason = "it is on another file system".to_owned();
+    desk.world.disk.fail(Operation::Rename, &in_project("b"), DiskError::Other { path: in_project("a"), reason });
+    assert_eq!(desk.undo(UndoWhat::Last).await, ["a: restored", "b: removed"]);
+    assert_eq!((desk.text("a").as_deref(), desk.text("b")), (Some("one\n"), None));
+    assert_eq!(desk.undo(UndoWhat::Redo).await, ["a: removed", "b: restored"]);
+    assert_eq!((desk.text("a"), desk.text("b").as_deref()), (None, Some("one\n")));
+}

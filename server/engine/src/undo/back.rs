@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use copydesk_workspace::disk::DiskError;
-use copydesk_workspace::edit::EditSet;
-use copydesk_workspace::encoding::{TextEncoding, encode};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use tokio_util::sync::CancellationToken;
 
 use super::net::{Net, groups};
+use super::ops::{Op, Present, Ring, Todo, join_moves, ops};
 use super::plan::{Known, Loaded, Slot, State, Step, take};
 use super::recorder::{FileChanged, Recorder, Recording};
 use super::{UndoOutcome, UndoReport, UndoneFile};
@@ -18,7 +17,7 @@ use crate::ids::{MessageId, SessionId};
 use crate::message::FileDiff;
 use crate::ports::{By, Change, ChangeId, FileContent, Files, StoreError};
 use crate::tool::CommitError;
-use crate::view::{FileBytes, FileEdit, Rewrite, Snapshot, Source, View, ViewError};
+use crate::view::{Snapshot, Source, View, ViewError};
 
 /// Names the undo in the change log of the overlay, and in the editor's list of undo steps.
 pub(crate) const UNDO: &str = "undo";
@@ -35,23 +34,6 @@ pub(crate) struct Back<'a> {
     /// The id of this undo, as one for a turn.
     pub(crate) id: &'a MessageId,
     pub(crate) most_kept: u64,
-}
-
-/// A path as it stands.
-struct Present {
-    /// Where it is text.
-    snapshot: Option<Snapshot>,
-    /// Of the file that lies below what the editor shows.
-    below: Option<Vec<u8>>,
-    /// Of the file's bytes; `None` where there is no file.
-    hash: Option<ContentHash>,
-    mode: Option<u32>,
-}
-
-/// One thing to do.
-enum Op {
-    Edit(FileEdit),
-    Rewrite(Rewrite),
 }
 
 impl Back<'_> {
@@ -118,21 +100,39 @@ impl Back<'_> {
         let view = self.view.recorded(recorder.clone());
         let mut has_done = false;
         let mut reason = "it changes all the time".to_owned();
-        for _ in 0..TRIES {
-            let (now, planned) = match self.plan(group, &loaded).await {
-                Ok(planned) => planned,
+        let mut rest = &loaded[..];
+        let mut joins = true;
+        let mut tries = 0;
+        while tries < TRIES {
+            let now = match self.look(group).await {
+                Ok(now) => now,
                 Err((path, error)) => {
                     outcomes.insert(path, UndoOutcome::Failed { reason: error });
                     break;
                 }
             };
-            for (path, outcome) in planned.outcomes {
+            let mut all = planned(group, rest, &now);
+            if joins {
+                join_moves(&now, &mut all.slots);
+            }
+            for (path, outcome) in all.outcomes {
                 match outcomes.get(&path) {
                     Some(found) if outcome == UndoOutcome::Unchanged && *found != outcome => {}
                     _ => drop(outcomes.insert(path, outcome)),
                 }
             }
-            match self.act(&view, &now, planned.slots, &mut diffs, &mut has_done).await {
+            let (todo, earlier) = match ops(&now, &all.slots) {
+                Ok(todo) => (todo, &rest[..0]),
+                Err(Ring) => match opened(group, rest, &now) {
+                    Some(opened) => opened,
+                    None => {
+                        reason = "names were exchanged, and none of them is free".to_owned();
+                        break;
+                    }
+                },
+            };
+            match self.act(&view, todo, &mut diffs, &mut has_done).await {
+                Acted::All if !earlier.is_empty() => rest = earlier,
                 Acted::All => {
                     for (path, outcome) in outcomes {
                         said(&path, outcome);
@@ -144,7 +144,12 @@ impl Back<'_> {
                     }
                     return;
                 }
-                Acted::Moved(why) => reason = why,
+                Acted::Moved(why) => {
+                    reason = why;
+                    tries += 1;
+                }
+                // A command moves from one file system to another, which a rename does not.
+                Acted::Failed(_) if joins => joins = false,
                 Acted::Failed(why) => {
                     reason = why;
                     break;
@@ -152,13 +157,29 @@ impl Back<'_> {
             }
         }
         report.diffs.extend(diffs);
+        let left = if has_done { self.left(group, rest).await } else { Left::All };
         for path in paths_after(group) {
             let outcome = match outcomes.remove(path) {
                 Some(failed @ UndoOutcome::Failed { .. }) => failed,
-                _ => UndoOutcome::Failed { reason: reason.clone() },
+                Some(planned) => match &left {
+                    // Done, as the files say.
+                    Left::Of(left) if !left.contains(path) => planned,
+                    Left::Unknown if planned != UndoOutcome::Unchanged => {
+                        UndoOutcome::Conflict { reason: reason.clone(), partly: true }
+                    }
+                    Left::All | Left::Of(_) | Left::Unknown => UndoOutcome::Failed { reason: reason.clone() },
+                },
+                None => UndoOutcome::Failed { reason: reason.clone() },
             };
             report.files.push(UndoneFile { path: path.clone(), outcome });
         }
+    }
+
+    /// After an undo that was done by halves, of which `rest` was not.
+    async fn left(&self, group: &[Net], rest: &[Loaded<'_>]) -> Left {
+        let Ok(now) = self.look(group).await else { return Left::Unknown };
+        let outcomes = planned(group, rest, &now).outcomes.into_iter();
+        Left::Of(outcomes.filter(|(_, outcome)| *outcome != UndoOutcome::Unchanged).map(|(path, _)| path).collect())
     }
 
     /// `None` where a content is gone.
@@ -179,46 +200,14 @@ impl Back<'_> {
         Ok(bytes.map(|bytes| Some(Known::new(bytes, content.mode))).ok_or(Gone))
     }
 
-    async fn plan(
-        &self,
-        group: &[Net],
-        loaded: &[Loaded<'_>],
-    ) -> Result<(BTreeMap<AbsPath, Present>, Planned), (AbsPath, String)> {
+    /// The error is for the user, with the path that it is of.
+    async fn look(&self, group: &[Net]) -> Result<BTreeMap<AbsPath, Present>, (AbsPath, String)> {
         let mut now = BTreeMap::new();
-        let mut slots = BTreeMap::new();
         for path in group.iter().flat_map(|net| [&net.from, &net.to]).collect::<BTreeSet<_>>() {
             let present = self.present(path).await.map_err(|error| (path.clone(), error))?;
-            slots.insert(
-                path.clone(),
-                Slot { state: present.state(), origin: present.is_there().then(|| path.clone()) },
-            );
             now.insert(path.clone(), present);
         }
-        let mut outcomes: BTreeMap<AbsPath, UndoOutcome> = BTreeMap::new();
-        for change in loaded.iter().rev() {
-            let step = take(&mut slots, change);
-            let net = change.net;
-            let outcome = match step {
-                Step::Nothing => UndoOutcome::Unchanged,
-                Step::Conflict { reasons, partly } => UndoOutcome::Conflict { reason: reasons.join("; "), partly },
-                Step::Done if net.before.is_none() => UndoOutcome::Removed,
-                Step::Done if net.from != net.to => UndoOutcome::MovedBack { to: net.from.clone() },
-                Step::Done => UndoOutcome::Restored,
-            };
-            let both = match outcomes.remove(&net.to) {
-                Some(later) => together(later, outcome),
-                None => outcome,
-            };
-            outcomes.insert(net.to.clone(), both);
-        }
-        for (left, gone) in last_copies(group, &outcomes) {
-            let reason = format!("{gone} cannot come back, and this is all that is left of it: it stays");
-            outcomes.insert(left.clone(), UndoOutcome::Conflict { reason, partly: false });
-            if let Some(present) = now.get(left) {
-                slots.insert(left.clone(), Slot { state: present.state(), origin: Some(left.clone()) });
-            }
-        }
-        Ok((now, Planned { slots, outcomes }))
+        Ok(now)
     }
 
     /// The error is for the user.
@@ -243,15 +232,8 @@ impl Back<'_> {
         Ok(Present { snapshot, below: bytes.filter(|_| is_shown), hash, mode })
     }
 
-    async fn act(
-        &self,
-        view: &View,
-        now: &BTreeMap<AbsPath, Present>,
-        slots: BTreeMap<AbsPath, Slot>,
-        diffs: &mut Vec<FileDiff>,
-        has_done: &mut bool,
-    ) -> Acted {
-        for (op, diff) in ops(now, &slots) {
+    async fn act(&self, view: &View, todo: Vec<Todo>, diffs: &mut Vec<FileDiff>, has_done: &mut bool) -> Acted {
+        for Todo { op, diffs: of_one, .. } in todo {
             let done = match op {
                 Op::Edit(edit) => view.apply(vec![edit], UNDO, &CancellationToken::new()).await.map(|_| ()),
                 Op::Rewrite(rewrite) => view.rewrite(rewrite, UNDO).await,
@@ -259,7 +241,7 @@ impl Back<'_> {
             match done {
                 Ok(()) => {
                     *has_done = true;
-                    diffs.extend(diff);
+                    diffs.extend(of_one);
                 }
                 Err(CommitError::BaseMoved(reason)) => return Acted::Moved(reason),
                 Err(CommitError::Tool(error)) => return Acted::Failed(error.to_string()),
@@ -284,17 +266,73 @@ impl Back<'_> {
     }
 }
 
+/// How the files are to stand that stand as in `now`.
+fn planned(group: &[Net], loaded: &[Loaded<'_>], now: &BTreeMap<AbsPath, Present>) -> Planned {
+    let stays = |path: &AbsPath, present: &Present| Slot {
+        state: present.state(),
+        origin: present.is_there().then(|| path.clone()),
+    };
+    let mut slots: BTreeMap<AbsPath, Slot> =
+        now.iter().map(|(path, present)| (path.clone(), stays(path, present))).collect();
+    let mut outcomes: BTreeMap<AbsPath, UndoOutcome> = BTreeMap::new();
+    for change in loaded.iter().rev() {
+        let step = take(&mut slots, change);
+        let net = change.net;
+        let outcome = match step {
+            Step::Nothing => UndoOutcome::Unchanged,
+            Step::Conflict { reasons, partly } => UndoOutcome::Conflict { reason: reasons.join("; "), partly },
+            Step::Done if net.before.is_none() => UndoOutcome::Removed,
+            Step::Done if net.from != net.to => UndoOutcome::MovedBack { to: net.from.clone() },
+            Step::Done => UndoOutcome::Restored,
+        };
+        let both = match outcomes.remove(&net.to) {
+            Some(later) => together(later, outcome),
+            None => outcome,
+        };
+        outcomes.insert(net.to.clone(), both);
+    }
+    for (left, gone) in last_copies(group, &outcomes) {
+        let (Some(present), Some(State::Absent)) = (now.get(left), slots.get(left).map(|slot| &slot.state)) else {
+            // Another file comes there.
+            continue;
+        };
+        let reason = format!("{gone} cannot come back, and this is all that is left of it: it stays");
+        outcomes.insert(left.clone(), UndoOutcome::Conflict { reason, partly: false });
+        slots.insert(left.clone(), stays(left, present));
+    }
+    Planned { slots, outcomes }
+}
+
+/// Of files that have exchanged their names: back to where one of them stood in between, so that a name is free, and the changes before that.
+fn opened<'l, 'n>(
+    group: &[Net],
+    loaded: &'l [Loaded<'n>],
+    now: &BTreeMap<AbsPath, Present>,
+) -> Option<(Vec<Todo>, &'l [Loaded<'n>])> {
+    let mut parted = (1..loaded.len()).map(|first| loaded.split_at(first));
+    parted.find_map(|(earlier, latest)| Some((ops(now, &planned(group, latest, now).slots).ok()?, earlier)))
+}
+
 /// What would be removed although the same content, gone elsewhere, does not come back: with the path where it was. So it is with what a command has moved.
 fn last_copies<'n>(group: &'n [Net], outcomes: &BTreeMap<AbsPath, UndoOutcome>) -> Vec<(&'n AbsPath, &'n AbsPath)> {
     let hash = |content: &Option<FileContent>| content.as_ref().map(|content| content.hash);
     let is_kept_back = |net: &&Net| {
-        let is_deletion = net.before.is_some() && net.after.is_none();
-        is_deletion && matches!(outcomes.get(&net.to), Some(UndoOutcome::Conflict { .. }))
+        let is_gone = net.before.is_some() && (net.after.is_none() || net.from != net.to);
+        is_gone && matches!(outcomes.get(&net.to), Some(UndoOutcome::Conflict { .. }))
     };
     let gone: BTreeMap<_, _> = group.iter().filter(is_kept_back).map(|net| (hash(&net.before), &net.from)).collect();
     let removed =
         group.iter().filter(|net| net.before.is_none() && outcomes.get(&net.to) == Some(&UndoOutcome::Removed));
     removed.filter_map(|net| Some((&net.to, *gone.get(&hash(&net.after))?))).collect()
+}
+
+/// What is to be done yet.
+enum Left {
+    All,
+    /// At these paths, as those of outcomes.
+    Of(BTreeSet<AbsPath>),
+    /// The files could not be looked at.
+    Unknown,
 }
 
 struct Gone;
@@ -310,150 +348,6 @@ struct Planned {
     slots: BTreeMap<AbsPath, Slot>,
     /// By where each file stands before the undo.
     outcomes: BTreeMap<AbsPath, UndoOutcome>,
-}
-
-impl Present {
-    fn is_there(&self) -> bool {
-        self.hash.is_some() || self.snapshot.is_some()
-    }
-
-    fn state(&self) -> State {
-        match (&self.snapshot, self.hash) {
-            (None, None) => State::Absent,
-            (None, Some(hash)) => State::Binary { hash },
-            (Some(snapshot), None) => State::Orphan { text: snapshot.text.clone() },
-            (Some(snapshot), Some(_)) => {
-                let encoding = match &snapshot.source {
-                    Source::Disk { encoding, .. } => Some(*encoding),
-                    Source::Held { disk, is_unsaved: false, .. } => disk.map(|(encoding, _)| encoding),
-                    Source::Open { .. } | Source::Held { .. } => None,
-                };
-                let encoding = encoding.unwrap_or(TextEncoding::Utf8);
-                State::Text { text: snapshot.text.clone(), encoding, mode: self.mode }
-            }
-        }
-    }
-}
-
-/// What makes of the files as they stand those that are to be, in an order in which each place is free when something comes there.
-fn ops(now: &BTreeMap<AbsPath, Present>, slots: &BTreeMap<AbsPath, Slot>) -> Vec<(Op, Vec<FileDiff>)> {
-    let moved: BTreeSet<&AbsPath> =
-        slots.iter().filter_map(|(path, slot)| slot.origin.as_ref().filter(|origin| *origin != path)).collect();
-    let (mut gone, mut moves, mut rest) = (Vec::new(), Vec::new(), Vec::new());
-    for (path, slot) in slots {
-        let Some(present) = now.get(path) else { continue };
-        match (&slot.state, &slot.origin) {
-            (State::Absent, _) if present.is_there() && !moved.contains(path) => gone.extend(removal(path, present)),
-            (State::Absent, _) => {}
-            (_, Some(origin)) if origin != path => {
-                if let Some(from) = now.get(origin) {
-                    moves.extend(moving(origin, from, path, &slot.state).map(|op| (origin, path, op)));
-                }
-            }
-            (_, Some(_)) => rest.extend(changing(path, present, &slot.state)),
-            (state, None) => rest.extend(creation(path, state)),
-        }
-    }
-    gone.into_iter().chain(one_after_the_other(moves)).chain(rest).collect()
-}
-
-/// Moves by where they come from and go to, such that each finds its place free. Of a ring, none does.
-fn one_after_the_other<T>(mut moves: Vec<(&AbsPath, &AbsPath, T)>) -> Vec<T> {
-    let mut ordered = Vec::with_capacity(moves.len());
-    while !moves.is_empty() {
-        let is_free = |(_, to, _): &(&AbsPath, &AbsPath, T)| !moves.iter().any(|(from, ..)| from == to);
-        let next = moves.iter().position(is_free).unwrap_or(0);
-        ordered.push(moves.remove(next).2);
-    }
-    ordered
-}
-
-fn removal(path: &AbsPath, present: &Present) -> Option<(Op, Vec<FileDiff>)> {
-    let diff = |before: Option<String>| vec![FileDiff { path: path.clone(), before, after: None }];
-    match (&present.snapshot, present.hash) {
-        (Some(snapshot), Some(_)) => {
-            let diff = diff(Some(snapshot.text.to_string()));
-            Some((Op::Edit(FileEdit::Delete { base: snapshot.clone() }), diff))
-        }
-        (None, Some(hash)) => {
-            let rewrite = Rewrite { path: path.clone(), expected: Some(hash), after: None, moved_to: None };
-            Some((Op::Rewrite(rewrite), Vec::new()))
-        }
-        (_, None) => None,
-    }
-}
-
-fn moving(from: &AbsPath, present: &Present, to: &AbsPath, state: &State) -> Option<(Op, Vec<FileDiff>)> {
-    match (&present.snapshot, state) {
-        (Some(base), State::Text { text, .. } | State::Orphan { text }) => {
-            let edits = EditSet::between(&base.text, text);
-            let diffs = vec![
-                FileDiff { path: from.clone(), before: Some(base.text.to_string()), after: None },
-                FileDiff { path: to.clone(), before: None, after: Some(text.to_string()) },
-            ];
-            Some((Op::Edit(FileEdit::Move { base: base.clone(), to: to.clone(), edits }), diffs))
-        }
-        (_, State::Known(known)) => {
-            let after = Some(FileBytes { bytes: known.bytes.clone(), mode: known.mode });
-            let rewrite = Rewrite { path: from.clone(), expected: present.hash, after, moved_to: Some(to.clone()) };
-            Some((Op::Rewrite(rewrite), Vec::new()))
-        }
-        _ => None,
-    }
-}
-
-fn changing(path: &AbsPath, present: &Present, state: &State) -> Vec<(Op, Vec<FileDiff>)> {
-    let diff =
-        |before: String, after: String| vec![FileDiff { path: path.clone(), before: Some(before), after: Some(after) }];
-    match state {
-        State::Absent | State::Binary { .. } => Vec::new(),
-        State::Text { text, encoding, mode } => {
-            let Some(base) = present.snapshot.as_ref() else { return Vec::new() };
-            let is_on_disk = matches!(base.source, Source::Disk { .. });
-            let State::Text { encoding: old_encoding, mode: old_mode, .. } = present.state() else { return Vec::new() };
-            let diffs = if base.text == *text { Vec::new() } else { diff(base.text.to_string(), text.to_string()) };
-            if is_on_disk && (*encoding != old_encoding || *mode != old_mode) {
-                let after = Some(FileBytes { bytes: encode(&text.to_string(), *encoding), mode: *mode });
-                let rewrite = Rewrite { path: path.clone(), expected: present.hash, after, moved_to: None };
-                return vec![(Op::Rewrite(rewrite), diffs)];
-            }
-            let edits = EditSet::between(&base.text, text);
-            // The bits are the file's, whatever the editor shows; the bytes below it stay.
-            let bits = present.below.clone().filter(|_| *mode != old_mode).map(|bytes| {
-                let after = Some(FileBytes { bytes, mode: *mode });
-                let rewrite = Rewrite { path: path.clone(), expected: present.hash, after, moved_to: None };
-                (Op::Rewrite(rewrite), Vec::new())
-            });
-            let edit = (!edits.is_empty()).then(|| (Op::Edit(FileEdit::Modify { base: base.clone(), edits }), diffs));
-            bits.into_iter().chain(edit).collect()
-        }
-        State::Orphan { text } => {
-            let Some(base) = present.snapshot.as_ref() else { return Vec::new() };
-            let edits = EditSet::between(&base.text, text);
-            let diffs = diff(base.text.to_string(), text.to_string());
-            let edit = (!edits.is_empty()).then(|| (Op::Edit(FileEdit::Modify { base: base.clone(), edits }), diffs));
-            edit.into_iter().collect()
-        }
-        State::Known(known) => {
-            let after = Some(FileBytes { bytes: known.bytes.clone(), mode: known.mode });
-            let rewrite = Rewrite { path: path.clone(), expected: present.hash, after, moved_to: None };
-            let is_other =
-                present.hash != Some(known.hash) || known.mode.is_some_and(|mode| present.mode != Some(mode));
-            is_other.then_some((Op::Rewrite(rewrite), Vec::new())).into_iter().collect()
-        }
-    }
-}
-
-fn creation(path: &AbsPath, state: &State) -> Option<(Op, Vec<FileDiff>)> {
-    let (bytes, mode, text) = match state {
-        State::Known(known) => (known.bytes.clone(), known.mode, known.text.as_ref().map(|(text, _)| text.to_string())),
-        State::Text { text, encoding, mode } => (encode(&text.to_string(), *encoding), *mode, Some(text.to_string())),
-        State::Absent | State::Binary { .. } | State::Orphan { .. } => return None,
-    };
-    let diffs = text.map(|text| FileDiff { path: path.clone(), before: None, after: Some(text) });
-    let after = Some(FileBytes { bytes, mode });
-    let rewrite = Rewrite { path: path.clone(), expected: None, after, moved_to: None };
-    Some((Op::Rewrite(rewrite), diffs.into_iter().collect()))
 }
 
 /// Of two changes of one file, the later first.
