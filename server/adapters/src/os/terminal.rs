@@ -4,12 +4,14 @@
 mod screen;
 mod waiting;
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use copydesk_engine::ports::{Keyboard, TerminalPrompt, Typed};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::OpenptFlags;
 use rustix::termios::{
@@ -21,7 +23,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use screen::Screen;
-use waiting::{Looks, Reads};
+use waiting::{Looks, Reads, Watch};
 
 /// Between two looks at a terminal that is quiet.
 const LOOK: Duration = Duration::from_millis(100);
@@ -38,7 +40,11 @@ const SIZE: Winsize = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel:
 pub(super) struct Terminal {
     ours: AsyncFd<OwnedFd>,
     screen: Mutex<Screen>,
+    /// By the name of the command's end. Blocks.
+    reads: Arc<AskReads>,
 }
+
+type AskReads = dyn Fn(&CStr) -> Reads + Send + Sync;
 
 /// The command's end.
 pub(super) struct Line(OwnedFd);
@@ -48,6 +54,10 @@ pub(super) struct Line(OwnedFd);
 pub(super) struct HungUp;
 
 pub(super) fn open() -> io::Result<(Arc<Terminal>, Line)> {
+    open_with(Arc::new(waiting::reads))
+}
+
+fn open_with(reads: Arc<AskReads>) -> io::Result<(Arc<Terminal>, Line)> {
     let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     rustix::pty::grantpt(&ours)?;
     rustix::pty::unlockpt(&ours)?;
@@ -61,7 +71,7 @@ pub(super) fn open() -> io::Result<(Arc<Terminal>, Line)> {
     #[expect(unsafe_code, reason = "the runtime cannot know who owns a descriptor")]
     // SAFETY: an `OwnedFd` keeps its descriptor for its life, and nobody takes it out again.
     let ours = unsafe { AsyncFd::register(ours) }?;
-    Ok((Arc::new(Terminal { ours, screen: Mutex::new(Screen::new()) }), Line(line)))
+    Ok((Arc::new(Terminal { ours, screen: Mutex::new(Screen::new()), reads }), Line(line)))
 }
 
 /// Echo is off from the beginning, so that nothing that is typed can be shown. `ECHONL` tells whether a program has switched it off: those that read passwords clear both.
@@ -89,15 +99,20 @@ impl Terminal {
         let mut bytes = vec![0; 64 * 1024];
         loop {
             let mut ready = self.ours.readable().await?;
-            let read = ready.try_io(|ours| Ok(rustix::io::read(ours.get_ref(), &mut bytes[..])?));
+            let read = ready.try_io(|ours| {
+                // What is read is on the screen before anybody looks there again.
+                let mut screen = self.screen();
+                let length = rustix::io::read(ours.get_ref(), &mut bytes[..])?;
+                Ok((length, screen.show(&bytes[..length])))
+            });
             match read {
                 // All of the command's ends are closed.
-                Ok(Ok(0) | Err(_)) => {
+                Ok(Ok((0, _)) | Err(_)) => {
                     output.extend(self.screen().finish());
                     return Ok(output.len());
                 }
-                Ok(Ok(length)) => {
-                    output.extend(self.screen().show(&bytes[..length]));
+                Ok(Ok((_, shown))) => {
+                    output.extend(shown);
                     // What was typed alone is nothing to show, and no end.
                     if !output.is_empty() {
                         return Ok(output.len());
@@ -136,10 +151,12 @@ impl Terminal {
 
     /// The next one.
     async fn prompt(&self) -> TerminalPrompt {
+        let mut watch = Watch::default();
         loop {
             let quiet = self.screen().quiet();
-            sleep(if quiet < LONG_QUIET { LOOK } else { LOOK_SELDOM }).await;
-            let Some(looks) = self.look().await else { continue };
+            sleep(if quiet.min(watch.settled(Instant::now())) < LONG_QUIET { LOOK } else { LOOK_SELDOM }).await;
+            let Some(mut looks) = self.look().await else { continue };
+            watch.see(&mut looks, Instant::now());
             if looks.is_waiting() {
                 let is_secret = looks.is_secret();
                 return TerminalPrompt { text: looks.line, is_secret };
@@ -159,15 +176,25 @@ impl Terminal {
         }
     }
 
+    /// `None` where something was written that is not on the screen yet.
     async fn look(&self) -> Option<Looks> {
-        let modes = tcgetattr(self.ours.get_ref()).ok()?;
-        let (quiet, line) = {
-            let screen = self.screen();
-            (screen.quiet(), screen.line())
-        };
         let device = rustix::pty::ptsname(self.ours.get_ref(), Vec::new()).ok()?;
-        let reads = spawn_blocking(move || waiting::reads(&device)).await.unwrap_or(Reads::Unknown);
-        Some(Looks { quiet, line, reads, local: modes.local_modes })
+        let asked = Arc::clone(&self.reads);
+        // This first, however long it takes: who reads has set the modes and written the prompt before.
+        let reads = spawn_blocking(move || asked(&device)).await.unwrap_or(Reads::Unknown);
+        let modes = tcgetattr(self.ours.get_ref()).ok()?;
+        let screen = self.screen();
+        if self.has_unread() {
+            return None;
+        }
+        Some(Looks { quiet: screen.quiet(), line: screen.line(), reads, local: modes.local_modes })
+    }
+
+    /// Linux hands over what is still on its way before it answers a `poll`.
+    fn has_unread(&self) -> bool {
+        let mut ours = [PollFd::new(self.ours.get_ref(), PollFlags::IN)];
+        let found = poll(&mut ours, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+        found.is_ok_and(|_| ours[0].revents().contains(PollFlags::IN))
     }
 
     async fn enter(&self, typed: &Typed) {
@@ -215,3 +242,7 @@ impl Terminal {
 fn descriptor(ours: &AsyncFd<OwnedFd>) -> BorrowedFd<'_> {
     ours.get_ref().as_fd()
 }
+
+#[cfg(test)]
+#[path = "terminal_tests.rs"]
+mod tests;

@@ -2,7 +2,7 @@
 //! by what the terminal shows: no system tells of a program that asks `poll` first, nor of one that runs as another user, as `sudo` does.
 
 use std::ffi::CStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::termios::LocalModes;
 
@@ -16,6 +16,7 @@ const SETTLED_LINE: Duration = Duration::from_secs(2);
 /// What is known of a terminal at one moment.
 #[derive(Debug, Clone)]
 pub(super) struct Looks {
+    /// How long nothing has changed.
     pub(super) quiet: Duration,
     /// The last one, as far as it was written.
     pub(super) line: String,
@@ -28,6 +29,28 @@ pub(super) enum Reads {
     /// A process waits in a read from the terminal.
     Waits,
     Unknown,
+}
+
+/// One look after the other. A program changes the modes, writes its prompt and reads: three things, between which a busy machine may leave any time.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    last: Option<(Reads, LocalModes, Instant)>,
+}
+
+impl Watch {
+    /// The terminal counts as quiet only since its modes, and who reads from it, are as they are too.
+    pub(super) fn see(&mut self, looks: &mut Looks, now: Instant) {
+        match self.last {
+            Some((reads, local, _)) if (reads, local) == (looks.reads, looks.local) => {}
+            _ => self.last = Some((looks.reads, looks.local, now)),
+        }
+        looks.quiet = looks.quiet.min(self.settled(now));
+    }
+
+    /// How long modes and readers have been as they were seen last.
+    pub(super) fn settled(&self, now: Instant) -> Duration {
+        self.last.map_or(Duration::ZERO, |(.., since)| now.duration_since(since))
+    }
 }
 
 impl Looks {
@@ -141,6 +164,30 @@ mod tests {
         check(looks(9000, "downloading 45%", Reads::Unknown, PLAIN), false);
         check(looks(9000, "", Reads::Unknown, PLAIN), false);
         check(looks(9000, "", Reads::Unknown, LocalModes::empty()), false);
+    }
+
+    #[test]
+    fn c49_what_a_program_does_one_after_the_other_is_seen_together() {
+        let start = Instant::now();
+        let mut watch = Watch::default();
+        let mut check = |at: u64, line: &str, reads, local, expected: bool| {
+            // Nothing has been written for long.
+            let mut looks = looks(60_000, line, reads, local);
+            watch.see(&mut looks, start + Duration::from_millis(at));
+            assert_eq!(looks.is_waiting(), expected, "{at}: {looks:?}");
+        };
+        check(0, "", Reads::Unknown, PLAIN, false);
+        check(100, "", Reads::Unknown, PLAIN, false);
+        // It hides what is typed; the prompt comes later.
+        check(200, "", Reads::Unknown, LocalModes::ICANON, false);
+        check(400, "Key: ", Reads::Unknown, LocalModes::ICANON, false);
+        check(500, "Key: ", Reads::Waits, LocalModes::ICANON, false);
+        check(600, "Key: ", Reads::Waits, LocalModes::ICANON, true);
+        check(700, "", Reads::Waits, PLAIN, false);
+        check(710, "", Reads::Waits, PLAIN, false);
+        check(800, "", Reads::Waits, PLAIN, true);
+        check(900, "", Reads::Unknown, LocalModes::ICANON, false);
+        check(1300, "", Reads::Unknown, LocalModes::ICANON, true);
     }
 
     #[test]
