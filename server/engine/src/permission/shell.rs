@@ -8,7 +8,7 @@ use copydesk_workspace::path::AbsPath;
 use super::wildcard::Shape;
 
 pub use links::{LinkSource, Links};
-pub use uses::{FolderUse, Removal};
+pub use uses::{FolderUse, FoundLinks, Removal};
 
 use expansion::{Expanded, Scope};
 use walk::Walk;
@@ -21,6 +21,7 @@ mod expansion;
 mod fed;
 mod file_programs;
 mod find;
+mod following;
 mod interpreters;
 mod letters;
 mod links;
@@ -113,6 +114,8 @@ pub struct FileUse {
     pub by: String,
     pub access: FileAccess,
     pub place: Place,
+    /// Of a folder.
+    pub links: FoundLinks,
 }
 
 /// In order of strictness.

@@ -19,7 +19,8 @@ use super::access::{AccessError, Need, Places, Subject};
 use super::expand::{self, Expanded};
 use crate::escape::escaped_line;
 use crate::permission::shell::{
-    self, Analysis, Effect, FileAccess, FileUse, FolderUse, Gap, Links, Place, SimpleCommand, Surroundings, Unknown,
+    self, Analysis, Effect, FileAccess, FileUse, FolderUse, FoundLinks, Gap, Links, Place, SimpleCommand, Surroundings,
+    Unknown,
 };
 use crate::permission::{Mode, Rule, Shape};
 
@@ -221,7 +222,7 @@ impl Gathered<'_> {
         if unknown.gap != Gap::Part {
             for access in [FileAccess::Read, FileAccess::Write] {
                 let place = Place::Unknown(text.to_owned());
-                let file = FileUse { span: span.clone(), by: "bash".to_owned(), access, place };
+                let file = FileUse::new(span.clone(), "bash", access, place);
                 self.anywhere(&file, &format!("{}, which may touch any file", quoted(text)));
             }
         }
@@ -296,6 +297,7 @@ impl Gathered<'_> {
             return;
         }
         match of_folder {
+            FolderUse::Listed if file.links == FoundLinks::Followed => self.below(file, path, &real).await,
             FolderUse::Entered | FolderUse::Listed => {}
             FolderUse::Filled => self.filled(file, path, &real, analysis).await,
             FolderUse::FilledAndWhole => {
@@ -423,3 +425,7 @@ mod git_tests;
 #[cfg(test)]
 #[path = "spelling_tests.rs"]
 mod spelling_tests;
+
+#[cfg(test)]
+#[path = "following_tests.rs"]
+mod following_tests;

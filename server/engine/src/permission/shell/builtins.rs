@@ -133,8 +133,7 @@ impl Walk {
     fn change_folder(&mut self, name: &str, call: &Call, scope: &Scope) -> Ends {
         let lost = || Ends::same(Scope { folders: None, moved: true, ..scope.clone() });
         let parsed = Spec { short: "LPe@", long: &[] }.parse(call.words(), Order::OptionsFirst);
-        let entered =
-            |span: &Span, place| FileUse { span: span.clone(), by: name.to_owned(), access: FileAccess::Read, place };
+        let entered = |span: &Span, place| FileUse::new(span.clone(), name, FileAccess::Read, place);
         if !parsed.is_understood() || parsed.has(&["P", "@"]) || parsed.operands.len() > 1 {
             let words = call.words().iter().filter(|arg| !arg.raw.starts_with('-'));
             self.found.files.extend(words.map(|arg| entered(&arg.span, Place::Unknown(arg.raw.clone()))));

@@ -204,7 +204,7 @@ impl Scope {
     }
 
     pub(super) fn uses(&self, word: &Word, by: &str, access: FileAccess) -> Vec<FileUse> {
-        let used = |place| FileUse { span: word.span.clone(), by: by.to_owned(), access, place };
+        let used = |place| FileUse::new(word.span.clone(), by, access, place);
         self.places_of(word).into_iter().map(used).collect()
     }
 

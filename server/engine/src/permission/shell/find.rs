@@ -3,7 +3,7 @@
 use super::command::Call;
 use super::expansion::Scope;
 use super::options::Arg;
-use super::{FileAccess, FileUse, Place, programs};
+use super::{FileAccess, FileUse, Place, following, programs};
 
 #[derive(Default)]
 pub(super) struct Found {
@@ -126,7 +126,7 @@ pub(super) fn read(call: &Call, scope: &Scope) -> Found {
     }
     if lists_roots {
         let place = Place::Unknown("the files that a list names".to_owned());
-        found.files.push(FileUse { span: call.span.clone(), by: "find".to_owned(), access, place });
+        found.files.push(FileUse::new(call.span.clone(), "find", access, place));
     } else if roots.is_empty() {
         found.files.extend(programs::here(&call.span, "find", access, scope));
     }
@@ -136,6 +136,7 @@ pub(super) fn read(call: &Call, scope: &Scope) -> Found {
         }
         found.files.extend(programs::uses(root, "find", access, scope));
     }
+    following::mark("find", call, &mut found.files);
     found.is_file_work &= found.files.iter().all(|used| !matches!(used.place, Place::Unknown(_)));
     found
 }

@@ -146,12 +146,7 @@ fn by_address(by: &str, words: &[Arg]) -> Vec<Arg> {
 pub(super) fn packed(name: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
     const ENDINGS: [&str; 5] = [".gz", ".bz2", ".xz", ".zst", ".z"];
     let Some(text) = arg.text.as_deref() else {
-        return vec![FileUse {
-            span: arg.span.clone(),
-            by: name.to_owned(),
-            access: FileAccess::Write,
-            place: Place::Unknown(arg.raw.clone()),
-        }];
+        return vec![FileUse::new(arg.span.clone(), name, FileAccess::Write, Place::Unknown(arg.raw.clone()))];
     };
     let stripped = ENDINGS.iter().filter_map(|ending| text.strip_suffix(ending)).map(str::to_owned);
     let added = ENDINGS.iter().map(|ending| format!("{text}{ending}"));
@@ -202,13 +197,13 @@ pub(super) fn is_one_of(options: &[&str], given: &str) -> bool {
 /// A list of files that are read names them.
 pub(super) fn listed(by: &str, span: &Span) -> FileUse {
     let place = Place::Unknown("the files that a list names".to_owned());
-    FileUse { span: span.clone(), by: by.to_owned(), access: FileAccess::Read, place }
+    FileUse::new(span.clone(), by, FileAccess::Read, place)
 }
 
 /// What is written may lie anywhere.
 pub(super) fn unknown(by: &str, span: &Span) -> FileUse {
     let place = Place::Unknown("a file that no word names".to_owned());
-    FileUse { span: span.clone(), by: by.to_owned(), access: FileAccess::Write, place }
+    FileUse::new(span.clone(), by, FileAccess::Write, place)
 }
 
 /// Programs that unpack to wherever the archive says.

@@ -8,8 +8,8 @@ use super::options::{Arg, Order, Parsed};
 use super::syntax::Span;
 use super::uses::{COUNTING, TRACKED, VISIBLE};
 use super::{
-    Effect, FileAccess, FileUse, Place, interpreters, links, network, outputs, scripts, transfer, version_control,
-    wrappers,
+    Effect, FileAccess, FileUse, Place, following, interpreters, links, network, outputs, scripts, transfer,
+    version_control, wrappers,
 };
 
 #[derive(Default)]
@@ -75,8 +75,9 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
         && judged.elsewhere.is_empty()
         && !call.is_open
         && judged.files.iter().all(|used| !matches!(used.place, Place::Unknown(_)));
+    following::mark(name, call, &mut judged.files);
     if call.is_open && file_programs::program(name).is_some_and(|program| program.operands != Operands::None) {
-        let used = |place| FileUse { span: call.span.clone(), by: name.to_owned(), access: access_of(name), place };
+        let used = |place| FileUse::new(call.span.clone(), name, access_of(name), place);
         let unknown = || used(Place::Unknown(format!("the words that are added to `{name}`")));
         match &scope.folders {
             Some(folders) if call.is_tracked && access_of(name) == FileAccess::Read => {
@@ -104,7 +105,7 @@ pub(super) fn is_of_the_system(program: &str) -> bool {
 
 /// The uses of the files that one word names.
 pub(super) fn uses(arg: &Arg, by: &str, access: FileAccess, scope: &Scope) -> Vec<FileUse> {
-    let used = |place| FileUse { span: arg.span.clone(), by: by.to_owned(), access, place };
+    let used = |place| FileUse::new(arg.span.clone(), by, access, place);
     match &arg.values {
         _ if arg.is_process => Vec::new(),
         Some(values) => values
@@ -121,7 +122,7 @@ pub(super) fn uses(arg: &Arg, by: &str, access: FileAccess, scope: &Scope) -> Ve
 
 /// The folder that the command stands in.
 pub(super) fn here(span: &Span, by: &str, access: FileAccess, scope: &Scope) -> Vec<FileUse> {
-    let used = |place| FileUse { span: span.clone(), by: by.to_owned(), access, place };
+    let used = |place| FileUse::new(span.clone(), by, access, place);
     match &scope.folders {
         Some(folders) => folders.iter().cloned().map(Place::File).map(used).collect(),
         None => vec![used(Place::Unknown(".".to_owned()))],
@@ -370,12 +371,7 @@ fn link(sources: &[Arg], target: &[Arg], judged: &mut Judged) {
         judged.effect.is_file_work = false;
         for source in sources {
             let place = Place::Unknown(source.raw.clone());
-            judged.files.push(FileUse {
-                span: source.span.clone(),
-                by: "ln".to_owned(),
-                access: FileAccess::Write,
-                place,
-            });
+            judged.files.push(FileUse::new(source.span.clone(), "ln", FileAccess::Write, place));
         }
     }
 }

@@ -53,12 +53,7 @@ pub(super) fn sed(parsed: &Parsed, call: &Call, scope: &Scope, judged: &mut Judg
         && ending.text.as_deref().is_none_or(|text| text.contains(['/', '*']))
     {
         let place = Place::Unknown(ending.raw.clone());
-        judged.files.push(FileUse {
-            span: ending.span.clone(),
-            by: "sed".to_owned(),
-            access: FileAccess::Write,
-            place,
-        });
+        judged.files.push(FileUse::new(ending.span.clone(), "sed", FileAccess::Write, place));
     }
     // Several are read as one, a line each: a text that one of them begins goes on in the next.
     let scripts: Vec<&Arg> = given.into_iter().chain(script).collect();

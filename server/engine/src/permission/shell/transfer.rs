@@ -162,10 +162,5 @@ fn file(arg: &Arg, name: &str, scope: &Scope) -> Vec<FileUse> {
 }
 
 fn unknown(arg: &Arg) -> FileUse {
-    FileUse {
-        span: arg.span.clone(),
-        by: "curl".to_owned(),
-        access: FileAccess::Read,
-        place: Place::Unknown(arg.raw.clone()),
-    }
+    FileUse::new(arg.span.clone(), "curl", FileAccess::Read, Place::Unknown(arg.raw.clone()))
 }

@@ -1,6 +1,7 @@
 //! What programs do to a file or folder that they are given, beside reading or writing it: by the name that `FileUse` has of them.
 
-use super::{FileAccess, FileUse, SimpleCommand};
+use super::syntax::Span;
+use super::{FileAccess, FileUse, Place, SimpleCommand};
 
 /// What stands in `FileUse::by` for a redirect.
 pub(super) const REDIRECT: &str = "redirect";
@@ -50,6 +51,14 @@ pub enum FolderUse {
     Visible,
 }
 
+/// What becomes of links that are found below a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundLinks {
+    Kept,
+    /// What they lead to is looked at as what the folder holds.
+    Followed,
+}
+
 /// What is gone once a file was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
@@ -59,6 +68,10 @@ pub enum Removal {
 }
 
 impl FileUse {
+    pub(crate) fn new(span: Span, by: &str, access: FileAccess, place: Place) -> Self {
+        Self { span, by: by.to_owned(), access, place, links: FoundLinks::Kept }
+    }
+
     pub fn is_redirect(&self) -> bool {
         self.by == REDIRECT
     }

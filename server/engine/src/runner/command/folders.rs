@@ -1,15 +1,20 @@
 //! What a command does to what a folder holds: names that come into it, repositories that go, files that Git tracks, all that stands below.
 
+use std::collections::VecDeque;
+
 use copydesk_workspace::disk::FileKind;
 use copydesk_workspace::path::AbsPath;
 
 use super::{Gathered, permission, quoted, visible};
 use crate::escape::escaped_line;
-use crate::permission::shell::{Analysis, FileAccess, FileUse, FolderUse, Place, Removal};
+use crate::permission::shell::{Analysis, FileAccess, FileUse, FolderUse, FoundLinks, Place, Removal};
 use crate::permission::{RulesFor, Verdict, path_pattern};
 use crate::runner::access::{Need, Subject};
 use crate::runner::decide::{Decided, decide, is_absolute};
 use crate::runner::expand::{self, Expanded};
+
+/// Folders to which links lead that are looked through for one that is given.
+const FOLLOWED: usize = 64;
 
 impl Gathered<'_> {
     /// What comes into a folder has the names of what is copied.
@@ -77,24 +82,52 @@ impl Gathered<'_> {
         }
     }
 
-    /// What a folder holds: only that is told which is not simply allowed.
+    /// What a folder holds, and what its links lead to where they are followed: only that is told which is not simply allowed.
     pub(super) async fn below(&mut self, file: &FileUse, path: &AbsPath, real: &AbsPath) {
+        let is_visible = file.of_folder() == FolderUse::Visible;
         let files = &self.deps.ports.files;
-        let found = match file.of_folder() {
-            FolderUse::Visible => visible::below(files, real).await,
-            _ => expand::below(files, real).await,
+        let found = match is_visible {
+            true => visible::below(files, real).await,
+            false => expand::below(files, real).await,
         };
+        let mut linked = VecDeque::from(self.held(file, path, real, found).await);
+        // A link may lead to what is hidden here.
+        let mut seen = if is_visible { Vec::new() } else { vec![real.clone()] };
+        while let Some((path, real)) = linked.pop_front() {
+            if seen.iter().any(|folder| real.starts_with(folder)) {
+                continue;
+            }
+            if seen.len() > FOLLOWED {
+                return self.too_many(file, &path);
+            }
+            let found = expand::below(&self.deps.ports.files, &real).await;
+            seen.push(real.clone());
+            linked.extend(self.held(file, &path, &real, found).await);
+        }
+    }
+
+    /// `found` below `path`. Gives the folders to which links lead that are followed.
+    async fn held(
+        &mut self,
+        file: &FileUse,
+        path: &AbsPath,
+        real: &AbsPath,
+        found: Expanded<(String, bool)>,
+    ) -> Vec<(AbsPath, AbsPath)> {
         let Expanded::All(found) = found else {
-            let shown = quoted(&path.to_string());
-            return self.anywhere_of(file, &format!("{shown}, with more files than are looked at"), permission(file));
+            self.too_many(file, path);
+            return Vec::new();
         };
         let rules = &self.deps.agent.rules;
         let read = RulesFor::new("read", rules);
         let has_absolute = rules.iter().any(|rule| is_absolute(&rule.pattern));
         let is_open = |path: &AbsPath| read.decide(&path_pattern(path, &self.deps.facts.worktree)).0 == Verdict::Allow;
+        let is_listed = file.of_folder() == FolderUse::Listed;
+        let mut linked = Vec::new();
         for (rest, is_link) in found {
             let (given, named) = (path.join(&rest), self.places.named(&real.join(&rest)));
-            if file.access == FileAccess::Read && !is_link && !has_absolute && is_open(&given) && is_open(&named) {
+            let is_free = is_listed || !has_absolute && is_open(&given) && is_open(&named);
+            if file.access == FileAccess::Read && !is_link && is_free {
                 continue;
             }
             let target = if is_link {
@@ -103,10 +136,34 @@ impl Gathered<'_> {
                 Some(real.join(&rest))
             };
             let known = self.needs.len();
-            self.judge(file, &given, &target.unwrap_or_else(|| given.clone()));
+            if let Some(target) = target.as_ref().filter(|_| is_link && file.links == FoundLinks::Followed) {
+                if let Some(outside) = self.places.outside(self.deps, &given, target).await {
+                    self.all_inside = false;
+                    self.push(file, outside);
+                }
+                let stat = self.deps.ports.files.stat(target.clone()).await;
+                if stat.is_ok_and(|stat| stat.kind == FileKind::Directory) {
+                    linked.push((given.clone(), target.clone()));
+                }
+            }
+            if !is_listed {
+                self.judge(file, &given, &target.unwrap_or_else(|| given.clone()));
+            }
             if self.needs[known..].iter().all(|need| decide(self.deps, need) == Decided::Allowed) {
                 self.needs.truncate(known);
             }
+        }
+        linked
+    }
+
+    fn too_many(&mut self, file: &FileUse, path: &AbsPath) {
+        let what = format!("{}, with more files than are looked at", quoted(&path.to_string()));
+        if file.of_folder() != FolderUse::Listed {
+            self.anywhere_of(file, &what, permission(file));
+        }
+        if file.links == FoundLinks::Followed {
+            self.all_inside = false;
+            self.anywhere_of(file, &what, "external_directory");
         }
     }
 }
