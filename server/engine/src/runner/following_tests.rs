@@ -69,6 +69,17 @@ async fn r8_3_what_links_lead_to_outside_is_asked_where_they_are_followed() {
 }
 
 #[tokio::test]
+async fn r8_3_tracked_links_are_given_by_their_names() {
+    const LISTED: [&str; 3] = ["git ls-files | xargs cat", "git ls-files | xargs wc -l", "git ls-files | xargs grep x"];
+    let bench = with_docs(Bench::new().rule("bash", "*", Allow));
+    open(&bench, &LISTED).await;
+    bench.disk.put_link(&path("/w/docs/link"), "/home/user/work2/plain");
+    for command in LISTED {
+        assert_eq!(judged(&bench, command).await, Ask, "{command}");
+    }
+}
+
+#[tokio::test]
 async fn r8_3_links_are_followed_out_of_the_workspace_in_no_mode_by_themselves() {
     for mode in [Mode::Ask, Mode::Workspace] {
         let bench = with_docs(workspace(Bench::new()));

@@ -8,8 +8,8 @@ use super::options::{Arg, Order, Parsed};
 use super::syntax::Span;
 use super::uses::{COUNTING, TRACKED, VISIBLE};
 use super::{
-    Effect, FileAccess, FileUse, Place, following, interpreters, links, network, outputs, scripts, transfer,
-    version_control, wrappers,
+    Effect, FileAccess, FileUse, FoundLinks, Place, following, interpreters, links, network, outputs, scripts,
+    transfer, version_control, wrappers,
 };
 
 #[derive(Default)]
@@ -83,7 +83,9 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
             Some(folders) if call.is_tracked && access_of(name) == FileAccess::Read => {
                 let by = if COUNTING.contains(&name) { name } else { TRACKED };
                 let tracked = folders.iter().cloned().map(Place::Tracked).map(used);
-                judged.files.extend(tracked.map(|used| FileUse { by: by.to_owned(), ..used }));
+                // Links among them are given by their own names.
+                let links = FoundLinks::Followed;
+                judged.files.extend(tracked.map(|used| FileUse { by: by.to_owned(), links, ..used }));
             }
             _ => judged.files.push(unknown()),
         }
