@@ -159,6 +159,16 @@ local function place(child)
   return child:lua("return { vim.fn.expand('%:t'), vim.fn.line('.') }")
 end
 
+---@param child Child
+---@return string[]
+local function quickfix(child)
+  return child:lua([[
+    return vim.tbl_map(function(item)
+      return ('%s:%d %s'):format(vim.fn.bufname(item.bufnr), item.lnum, item.text)
+    end, vim.fn.getqflist())
+  ]])
+end
+
 local SIX = 'one\ntwo\nthree\nfour\nfive\nsix\n'
 
 function tests.r4_2_undecided_hunks_have_signs_also_where_lines_are_gone_at_the_top_and_the_end()
@@ -441,6 +451,9 @@ function tests.r6_5_hunks_of_two_conversations_stand_beside_each_other()
     tell(child, "list(uri_of('a.txt'), { hunk(1, 3, 4, 'vier\\n', 'four\\n') }) changed()")
     signs(child, { '0:+', '3:~' }, 'of both')
     contains(child:lua("return require('copydesk').statusline()"), '2 hunks', 'the status line')
+    child:command('CopydeskChanges')
+    equal(quickfix(child), { 'a.txt:1 + one', 'a.txt:4 + four' }, 'each where it stands')
+    child:command('cclose')
     child:command('1 | CopydeskAccept')
     signs(child, { '3:~' }, 'the first has none any more')
     tell(child, "session = 's1' list(uri_of('a.txt'), { hunk(2, 5, 6, '', 'six\\n') }) changed('s1')")
@@ -855,11 +868,7 @@ function tests.all_that_is_undecided_is_listed_in_the_quickfix_window()
     child:type('Oabove<Esc>')
     child:command('CopydeskChanges')
     equal(
-      child:lua([[
-      return vim.tbl_map(function(item)
-        return ('%s:%d %s'):format(vim.fn.bufname(item.bufnr), item.lnum, item.text)
-      end, vim.fn.getqflist())
-    ]]),
+      quickfix(child),
       { 'a.txt:3 + two', 'a.txt:5 - viereinhalb', 'gone.txt:1 deleted', 'i.png:1 created, no text' },
       'the list'
     )

@@ -280,16 +280,20 @@ function M.list()
   if not is_ready() then
     return
   end
+  local buffer_of = files.index()
   local items = {}
-  changes.each(function(_, file, undecided)
+  changes.each(function(session, file, undecided)
     if file.kind == 'deleted' or file.binary then
       items[#items + 1] = entry(file, file.kind .. (file.binary and ', no text' or ''), 0)
       return
     end
-    local buffer = files.index()(file.uri)
+    local buffer = buffer_of(file.uri)
+    -- Ids are a session's own.
     local rows = {}
     for _, at in ipairs(buffer and hunks.all(buffer) or {}) do
-      rows[at.hunk.id] = at.first
+      if at.session == session then
+        rows[at.hunk.id] = at.first
+      end
     end
     for _, hunk in ipairs(undecided) do
       local shown = vim.trim(hunk.newText) ~= '' and '+ ' .. vim.trim(hunk.newText) or '- ' .. vim.trim(hunk.oldText)
