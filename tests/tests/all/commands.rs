@@ -216,16 +216,19 @@ async fn c35_r2_4_no_git_is_left_by_a_cancel_or_a_kill_during_a_snapshot() {
         editor.disregard("session/update");
         let session = editor.new_session().await;
         let prompt = editor.prompt(&session, "go");
-        until("git hangs", || pids.exists()).await;
+        until("git hangs", || size(&pids) > 0).await;
+        let is_gone = |pid: &str| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default().is_empty();
+        let git_is_gone = || std::fs::read_to_string(&pids).unwrap().lines().all(is_gone);
         if is_killed {
             editor.kill().await;
+            until("git is gone", git_is_gone).await;
         } else {
             editor.notify("session/cancel", json!({ "sessionId": session }));
             assert_eq!(editor.await_response(prompt).await.unwrap()["stopReason"], "cancelled");
+            // Not with the daemon, but before it.
+            until("git is gone", git_is_gone).await;
             editor.finish().await;
         }
-        let is_gone = |pid: &str| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default().is_empty();
-        until("git is gone", || std::fs::read_to_string(&pids).unwrap().lines().all(is_gone)).await;
         assert!(!home.workspace().join("f").exists(), "nothing was run");
         model.finish();
     }
