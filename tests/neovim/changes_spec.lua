@@ -217,6 +217,39 @@ function tests.r4_2_signs_follow_the_typing_and_the_list_is_asked_for_again()
   end)
 end
 
+function tests.typing_does_not_look_for_each_file_of_the_list_on_the_disk()
+  with({ files = { ['a.txt'] = SIX } }, function(child)
+    child:command('edit a.txt')
+    tell(
+      child,
+      [[
+      local uri = uri_of('a.txt')
+      for number = 1, 100 do
+        list((uri:gsub('a.txt$', number .. '.txt')), { hunk(number + 1, 0, 1, '', 'x\n') })
+      end
+      list(uri, { hunk(1, 1, 2, 'zwei\n', 'two\n') })
+      changed()
+    ]]
+    )
+    signs(child, { '1:~' }, 'as listed')
+    child:lua([[
+      _G.looked, _G.sent = 0, 0
+      local realpath = vim.uv.fs_realpath
+      vim.uv.fs_realpath = function(...)
+        _G.looked = _G.looked + 1
+        return realpath(...)
+      end
+      vim.api.nvim_create_autocmd('LspNotify', { callback = function(event)
+        if event.data.method == 'textDocument/didChange' then _G.sent = _G.sent + 1 end
+      end })
+    ]])
+    child:type('ix')
+    child:wait('return _G.sent > 0', 'the change')
+    local looked = child:lua('return _G.looked')
+    assert(looked < 10, ('looked %d times'):format(looked))
+  end)
+end
+
 function tests.r4_2_a_list_of_another_version_places_nothing_and_takes_away_what_is_decided()
   with({ files = { ['a.txt'] = SIX } }, function(child)
     child:command('edit a.txt')

@@ -59,6 +59,7 @@ specs! {
         r5_3_undo_and_redo_are_sent_once_and_tell_of_conflicts;
         r6_5_hunks_of_two_conversations_stand_beside_each_other;
         the_diff_of_a_turn_leads_to_its_lines;
+        typing_does_not_look_for_each_file_of_the_list_on_the_disk;
         what_was_typed_is_told_before_a_request_also_in_buffers_that_are_hidden;
         without_a_daemon_or_a_conversation_each_command_says_so;
     }

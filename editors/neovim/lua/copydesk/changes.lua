@@ -24,6 +24,7 @@ local M = {}
 
 ---@class copydesk.Listed
 ---@field files copydesk.FileChanges[]
+---@field names table<string, true> The files' URIs and paths.
 ---@field sent integer Requests that were sent.
 ---@field taken integer The newest request whose answer was taken.
 ---@field asking boolean
@@ -95,7 +96,7 @@ local function show(session)
       local undecided = M.undecided(file)
       shown[buffer] = true
       if is_present then
-        hunks.place(buffer, session, file.uri, undecided)
+        hunks.place(buffer, session, undecided)
       else
         -- The ranges are of another text; the next list will be of this one.
         hunks.retain(buffer, session, undecided)
@@ -120,7 +121,10 @@ local function take(session, number, result)
     return
   end
   listed.taken = number
-  listed.files = result.files
+  listed.files, listed.names = result.files, {}
+  for _, file in ipairs(result.files) do
+    listed.names[file.uri], listed.names[files.path(file.uri)] = true, true
+  end
   show(session)
 end
 
@@ -130,10 +134,8 @@ end
 local function is_listed(uri)
   local path = files.path(uri)
   for _, listed in pairs(sessions) do
-    for _, file in ipairs(listed.files) do
-      if file.uri == uri or files.path(file.uri) == path then
-        return true
-      end
+    if listed.names[uri] or listed.names[path] then
+      return true
     end
   end
   return false
@@ -197,7 +199,7 @@ end
 local function listed_of(session)
   local listed = sessions[session]
   if not listed then
-    listed = { files = {}, sent = 0, taken = 0, asking = false, again = false }
+    listed = { files = {}, names = {}, sent = 0, taken = 0, asking = false, again = false }
     sessions[session] = listed
     watch()
   end

@@ -16,19 +16,16 @@ local M = {}
 
 ---@class copydesk.Placed
 ---@field session string
----@field uri string As the list names the file.
 ---@field hunk copydesk.Hunk
 ---@field kind 'add'|'change'|'delete'
 ---@field mark integer
 
 ---@class copydesk.Stand Where a hunk stands now.
 ---@field session string
----@field uri string
 ---@field hunk copydesk.Hunk
 ---@field kind 'add'|'change'|'delete'
 ---@field first integer Row, from 0. Of a hunk that only removes, the row of its sign.
 ---@field last integer Included.
----@field top boolean Of a hunk that only removes: the lines stood above the row, not below it.
 
 local namespace = vim.api.nvim_create_namespace('copydesk.hunks')
 
@@ -66,10 +63,9 @@ end
 
 ---@param buffer integer
 ---@param session string
----@param uri string
 ---@param hunk copydesk.Hunk
 ---@return copydesk.Placed
-local function put(buffer, session, uri, hunk)
+local function put(buffer, session, hunk)
   local last_row = vim.api.nvim_buf_line_count(buffer) - 1
   local first, behind = M.rows(hunk.range)
   local kind = M.kind(hunk)
@@ -90,7 +86,7 @@ local function put(buffer, session, uri, hunk)
     options.sign_hl_group = highlights[kind]
   end
   local mark = vim.api.nvim_buf_set_extmark(buffer, namespace, row, 0, options)
-  return { session = session, uri = uri, hunk = hunk, kind = kind, mark = mark }
+  return { session = session, hunk = hunk, kind = kind, mark = mark }
 end
 
 ---@param buffer integer
@@ -161,15 +157,14 @@ end
 --- Shows the hunks of a session in a buffer, as of its present text, in place of those that were shown.
 ---@param buffer integer
 ---@param session string
----@param uri string
 ---@param hunks copydesk.Hunk[]
-function M.place(buffer, session, uri, hunks)
+function M.place(buffer, session, hunks)
   sift(buffer, function(entry)
     return entry.session ~= session
   end)
   local entries = placed[buffer] or {}
   for _, hunk in ipairs(hunks) do
-    entries[#entries + 1] = put(buffer, session, uri, hunk)
+    entries[#entries + 1] = put(buffer, session, hunk)
   end
   placed[buffer] = #entries > 0 and entries or nil
   dress(buffer)
@@ -228,13 +223,11 @@ local function stand(buffer, entry)
   local first = math.min(found[1], last_row)
   return {
     session = entry.session,
-    uri = entry.uri,
     hunk = entry.hunk,
     kind = entry.kind,
     first = first,
     -- A mark whose lines were deleted ends before it begins.
     last = math.min(math.max(found[3].end_row or first, first), last_row),
-    top = entry.kind == 'delete' and M.rows(entry.hunk.range) == 0,
   }
 end
 
