@@ -1,5 +1,6 @@
 //! What a rejection does to a file: an edit of its text, or the file as a whole. Both go through the view, which stores the row before anything is done.
 
+use copydesk_workspace::disk::DiskError;
 use copydesk_workspace::edit::EditSet;
 use copydesk_workspace::encoding::{self, TextEncoding};
 use copydesk_workspace::hash::ContentHash;
@@ -9,13 +10,13 @@ use ropey::Rope;
 use tokio_util::sync::CancellationToken;
 
 use super::decide::Failure;
-use super::file::{FileReview, Side, Undoing};
-use super::listing::Desk;
+use super::file::{FileReview, Undoing};
+use super::listing::{Desk, Standing};
 use crate::ids::MessageId;
 use crate::ports::{By, FileContent, NewContent, StoreError};
 use crate::tool::{CommitError, ToolError};
 use crate::undo::{FileChanged, Recorder};
-use crate::view::{FileBytes, FileEdit, Rewrite, Snapshot};
+use crate::view::{FileBytes, FileEdit, Rewrite, Source};
 
 /// As whose edits the overlay books rejections: the agent's undo, not the user's typing.
 const LABEL: &str = "review";
@@ -84,41 +85,57 @@ impl Desk<'_> {
         }
     }
 
+    /// What is compared is what the step is made for: what comes later is seen where it is carried out.
     async fn prepare(&self, file: &FileReview, undoing: &Undoing) -> Result<Step, Failure> {
         let path = file.path();
-        if self.present(path).await != Some(file.now()) {
+        let standing = self.standing(path).await.map_err(failed)?;
+        if standing.side() != file.now() {
             return Err(Failure::Moved);
         }
-        let is_text = matches!(file.now(), Side::Text(_));
-        let rewrite = |bytes: Option<&Vec<u8>>, after: Option<FileBytes>, moved_to: Option<AbsPath>| {
-            let expected = bytes.map(|bytes| ContentHash::of(bytes));
+        let rewrite = |expected: Option<ContentHash>, after: Option<FileBytes>, moved_to: Option<AbsPath>| {
             Step::Rewrite(Rewrite { path: path.clone(), expected, after, moved_to })
         };
-        match undoing {
-            Undoing::Edit(edits) => {
-                let base = self.snapshot(path).await?;
-                Ok(Step::Edit(FileEdit::Modify { base, edits: edits.clone() }))
-            }
-            Undoing::Remove if is_text => Ok(Step::Edit(FileEdit::Delete { base: self.snapshot(path).await? })),
-            Undoing::MoveBack { to } if is_text => {
-                let base = self.snapshot(path).await?;
+        Ok(match (undoing, standing) {
+            (Undoing::Edit(edits), Standing::Text(base)) => Step::Edit(FileEdit::Modify { base, edits: edits.clone() }),
+            (Undoing::Remove, Standing::Text(base)) => Step::Edit(FileEdit::Delete { base }),
+            (Undoing::MoveBack { to }, Standing::Text(base)) => {
                 let edits = EditSet::between(&base.text, &base.text);
-                Ok(Step::Edit(FileEdit::Move { base, to: to.clone(), edits }))
+                Step::Edit(FileEdit::Move { base, to: to.clone(), edits })
             }
-            Undoing::Remove => Ok(rewrite(Some(&self.bytes(path).await?), None, None)),
-            Undoing::MoveBack { to } => {
-                let bytes = self.bytes(path).await?;
-                let after = FileBytes { bytes: bytes.clone(), mode: None };
-                Ok(rewrite(Some(&bytes), Some(after), Some(to.clone())))
+            (Undoing::Remove, Standing::Bytes(bytes)) => rewrite(Some(ContentHash::of(&bytes)), None, None),
+            (Undoing::MoveBack { to }, Standing::Bytes(bytes)) => {
+                rewrite(Some(ContentHash::of(&bytes)), Some(FileBytes { bytes, mode: None }), Some(to.clone()))
             }
-            Undoing::Restore { text, stored } => {
+            (Undoing::Restore { text, stored }, standing) => {
                 let bytes = self.bytes_of(text.as_ref(), *stored).await?;
                 let after = FileBytes { bytes, mode: stored.and_then(|stored| stored.mode) };
-                let now = match file.now() {
-                    Side::Absent => None,
-                    Side::Text(_) | Side::Opaque(_) => Some(self.bytes(path).await?),
-                };
-                Ok(rewrite(now.as_ref(), Some(after), None))
+                rewrite(self.on_disk(&standing).await?, Some(after), None)
+            }
+            (Undoing::Edit(_), Standing::Bytes(_) | Standing::Nothing)
+            | (Undoing::Remove | Undoing::MoveBack { .. }, Standing::Nothing) => {
+                return Err(failed(DiskError::NotFound(path.clone())));
+            }
+        })
+    }
+
+    /// The bytes of the file, where they are what was read.
+    async fn on_disk(&self, standing: &Standing) -> Result<Option<ContentHash>, Failure> {
+        let snapshot = match standing {
+            Standing::Nothing => return Ok(None),
+            Standing::Bytes(bytes) => return Ok(Some(ContentHash::of(bytes))),
+            Standing::Text(snapshot) => snapshot,
+        };
+        let path = &snapshot.path;
+        match &snapshot.source {
+            Source::Disk { bytes, .. } | Source::Held { disk: Some((_, bytes)), is_unsaved: false, .. } => {
+                Ok(Some(*bytes))
+            }
+            Source::Open { .. } | Source::Held { .. } => {
+                let bytes = self.view.bytes(path).await.map_err(failed)?;
+                if is_text_of(&bytes, &snapshot.text) {
+                    return Ok(Some(ContentHash::of(&bytes)));
+                }
+                Err(Failure::Failed(format!("{path} has another text in the editor, which is not saved")))
             }
         }
     }
@@ -132,16 +149,16 @@ impl Desk<'_> {
         let Some(text) = text else {
             return kept.ok_or_else(|| Failure::Failed("what the file held before is not kept".to_owned()));
         };
-        let is_same = |bytes: &Vec<u8>| encoding::decode(bytes).is_ok_and(|(kept, _)| *text == kept.as_ref() as &str);
         let encoding = stored.and_then(|stored| stored.encoding).unwrap_or(TextEncoding::Utf8);
+        let is_same = |bytes: &Vec<u8>| is_text_of(bytes, text);
         Ok(kept.filter(is_same).unwrap_or_else(|| encoding::encode(&text.to_string(), encoding)))
     }
+}
 
-    async fn snapshot(&self, path: &AbsPath) -> Result<Snapshot, Failure> {
-        self.view.snapshot(path).await.map_err(|error| Failure::Failed(error.to_string()))
-    }
+fn is_text_of(bytes: &[u8], text: &Rope) -> bool {
+    encoding::decode(bytes).is_ok_and(|(decoded, _)| *text == decoded.as_ref() as &str)
+}
 
-    async fn bytes(&self, path: &AbsPath) -> Result<Vec<u8>, Failure> {
-        self.view.bytes(path).await.map_err(|error| Failure::Failed(error.to_string()))
-    }
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::Failed(error.to_string())
 }

@@ -18,7 +18,7 @@ use crate::event::SessionEvent;
 use crate::ids::{MessageId, SessionId};
 use crate::ports::{Change, Changes, Client, Clock, Ids, StoreError};
 use crate::undo::Recording;
-use crate::view::{View, ViewError, is_fresh};
+use crate::view::{Snapshot, View, ViewError, is_fresh};
 
 /// What a session knows of its changes.
 #[derive(Default)]
@@ -43,6 +43,14 @@ struct Seen {
     /// Of the file that was read; `None` where it does not tell of every later change.
     stamp: Option<Stamp>,
     file: FileReview,
+}
+
+/// What was read at a path, so that it can be changed as it was read.
+pub(super) enum Standing {
+    Nothing,
+    Text(Snapshot),
+    /// Of what is no text, or too large for one.
+    Bytes(Vec<u8>),
 }
 
 /// What stands at a path.
@@ -199,16 +207,29 @@ impl Desk<'_> {
         Present { side, open: None, stamp }
     }
 
-    /// What stands at the path; `None` where it cannot be read.
-    pub(super) async fn present(&self, path: &AbsPath) -> Option<Side> {
+    /// `None` where it cannot be read.
+    async fn present(&self, path: &AbsPath) -> Option<Side> {
+        self.standing(path).await.ok().map(|standing| standing.side())
+    }
+
+    pub(super) async fn standing(&self, path: &AbsPath) -> Result<Standing, ViewError> {
         match self.view.snapshot(path).await {
-            Ok(snapshot) => Some(Side::Text(snapshot.text)),
-            Err(ViewError::Disk(DiskError::NotFound(_))) => Some(Side::Absent),
+            Ok(snapshot) => Ok(Standing::Text(snapshot)),
+            Err(ViewError::Disk(DiskError::NotFound(_))) => Ok(Standing::Nothing),
             Err(ViewError::Text { .. } | ViewError::TooLarge { .. }) => {
-                let bytes = self.view.bytes(path).await.ok();
-                bytes.map(|bytes| Side::Opaque(ContentHash::of(&bytes)))
+                self.view.bytes(path).await.map(Standing::Bytes)
             }
-            Err(ViewError::Disk(_) | ViewError::NotGranted(_)) => None,
+            Err(error @ (ViewError::Disk(_) | ViewError::NotGranted(_))) => Err(error),
+        }
+    }
+}
+
+impl Standing {
+    pub(super) fn side(&self) -> Side {
+        match self {
+            Self::Nothing => Side::Absent,
+            Self::Text(snapshot) => Side::Text(snapshot.text.clone()),
+            Self::Bytes(bytes) => Side::Opaque(ContentHash::of(bytes)),
         }
     }
 }

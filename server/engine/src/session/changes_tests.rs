@@ -1,7 +1,7 @@
 //! Review through a session's handle: what is listed, what decisions do to files and buffers, and who is told.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use copydesk_workspace::disk::{Disk, DiskError, Operation};
 use copydesk_workspace::document::Document;
@@ -12,7 +12,6 @@ use ropey::Rope;
 use serde_json::json;
 
 use super::SessionHandle;
-use crate::engine::Engine;
 use crate::event::SessionEvent;
 use crate::ids::{MessageId, Millis, SessionId};
 use crate::message::{Entry, Finish, PromptPart, TurnEnd};
@@ -34,7 +33,6 @@ const C19: (&str, &str) = ("a\nb\nc\nd\ne\nf\n", "a\n1\n2\n3\n4\n5\nb\nc\nD\ne\n
 struct Table {
     world: World,
     editor: Arc<BenchEditor>,
-    engine: Arc<Engine>,
     session: SessionHandle,
     player: ModelPlayer,
 }
@@ -42,11 +40,24 @@ struct Table {
 impl Table {
     async fn new() -> Self {
         let (model, player) = FakeModel::new();
-        let world = World::new(model);
-        let (world, editor) = edited(world);
+        let (world, editor) = edited(World::new(model));
+        Self::of(world, editor, player).await
+    }
+
+    async fn counting() -> (Self, Arc<Counting>) {
+        let (model, player) = FakeModel::new();
+        let (mut world, editor) = edited(World::new(model));
+        let (lists, contents) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let counting = Arc::new(Counting { changes: world.changes.clone(), lists, contents });
+        world.ports.changes = counting.clone();
+        (Self::of(world, editor, player).await, counting)
+    }
+
+    async fn of(world: World, editor: Arc<BenchEditor>, player: ModelPlayer) -> Self {
         let engine = world.engine(Registry::builtin());
         let session = world.session(&engine, config()).await.unwrap();
-        Self { world, editor, engine, session, player }
+        world.keep(engine);
+        Self { world, editor, session, player }
     }
 
     fn path(&self, name: &str) -> AbsPath {
@@ -491,7 +502,11 @@ async fn r5_2_an_undo_after_decisions_meets_no_conflict() {
 }
 
 /// Counts what is read of it.
-struct Counting(Arc<MemoryChanges>, AtomicUsize);
+struct Counting {
+    changes: Arc<MemoryChanges>,
+    lists: AtomicUsize,
+    contents: AtomicUsize,
+}
 
 impl Changes for Counting {
     fn record(
@@ -500,48 +515,40 @@ impl Changes for Counting {
         changes: Vec<NewChange>,
         most_kept: u64,
     ) -> BoxFuture<'_, Result<Vec<ChangeId>, StoreError>> {
-        self.0.record(session, changes, most_kept)
+        self.changes.record(session, changes, most_kept)
     }
 
     fn void(&self, session: SessionId, changes: Vec<ChangeId>) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.0.void(session, changes)
+        self.changes.void(session, changes)
     }
 
     fn list(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<Change>, StoreError>> {
-        self.0.list(session)
+        self.lists.fetch_add(1, Ordering::Relaxed);
+        self.changes.list(session)
     }
 
     fn content(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Vec<u8>>, StoreError>> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.content(session, hash)
+        self.contents.fetch_add(1, Ordering::Relaxed);
+        self.changes.content(session, hash)
     }
 }
 
 #[tokio::test]
 async fn what_was_replayed_is_not_read_again() {
-    let (model, _player) = FakeModel::new();
-    let (mut world, editor) = edited(World::new(model));
-    let counting = Arc::new(Counting(world.changes.clone(), AtomicUsize::new(0)));
-    world.ports.changes = counting.clone();
-    let engine = world.engine(Registry::builtin());
-    let session = world.session(&engine, config()).await.unwrap();
-    let (model, player) = FakeModel::new();
-    drop(model);
-    let table = Table { world, editor, engine, session, player };
+    let (table, counting) = Table::counting().await;
     for number in 0..10 {
         table.edit("msg_1", "a", &format!("{number}\nx\n"), &format!("{}\nx\n", number + 1)).await;
     }
     let uri = table.open("a", 1, "10\nx\n");
     table.list().await;
-    assert_eq!(counting.1.load(Ordering::Relaxed), 11, "each content once");
+    assert_eq!(counting.contents.load(Ordering::Relaxed), 11, "each content once");
     for _ in 0..3 {
         table.editor.types(&uri, &Typing { at: 5, text: "y\n" });
         table.list().await;
     }
     table.edit("msg_1", "b", "1\n", "2\n").await;
     table.list().await;
-    assert_eq!(counting.1.load(Ordering::Relaxed), 13);
-    let _ = &table.engine;
+    assert_eq!(counting.contents.load(Ordering::Relaxed), 13);
 }
 
 #[tokio::test]
@@ -567,6 +574,76 @@ async fn nothing_that_was_changed_is_an_empty_list() {
     assert_eq!(none, Decided::default());
     assert!(table.told().is_empty());
     let _: &Arc<MemoryStore> = &table.world.store;
+}
+
+/// The user saves `mine` behind each of the looks at files, one time after the other, while its change is rejected: it is never lost.
+async fn check_meanwhile(name: &str, before: Option<&[u8]>, after: Option<&[u8]>, mine: &'static [u8]) {
+    for looks in 0.. {
+        let table = Table::new().await;
+        if let Some(before) = before {
+            table.world.disk.put(&table.path(name), before);
+        }
+        table.agent("msg_1", name, before, after).await;
+        let ids = table.ids(name).await;
+        let is_saved = Arc::new(AtomicBool::new(false));
+        let (disk, path, saved) = (table.world.disk.clone(), table.path(name), is_saved.clone());
+        table.world.files.behind_looks(looks, move || {
+            disk.put(&path, mine);
+            saved.store(true, Ordering::SeqCst);
+        });
+        let decided = table.decide(&ids, Decision::Reject).await;
+        if !is_saved.load(Ordering::SeqCst) {
+            assert!(looks > 3, "{name}: it is looked at");
+            assert_eq!((decided.hunks, table.disk(name).ok()), (ids, before.map(<[u8]>::to_vec)), "{name}");
+            return;
+        }
+        let now = table.disk(name);
+        let is_there = now.as_ref().is_ok_and(|now| now.windows(4).any(|bytes| bytes == b"mine"));
+        assert!(is_there, "{name}, saved behind {looks} others: {now:?}, {decided:?}");
+    }
+}
+
+#[tokio::test]
+async fn c33_what_the_user_saves_while_a_change_is_rejected_is_never_lost() {
+    check_meanwhile("created", None, Some(b"new\n"), b"new\nmine\n").await;
+    check_meanwhile("edited", Some(b"1\n2\n3\n"), Some(b"1\nours\n3\n"), b"1\nmine\n3\n").await;
+    check_meanwhile("deleted", Some(b"1\n2\n"), None, b"mine\n").await;
+    check_meanwhile("bytes", Some(&[0, 1]), Some(&[0, 2]), b"\0mine").await;
+    check_meanwhile("new.bytes", None, Some(&[0, 2]), b"\0mine").await;
+    check_meanwhile("now.text", Some(&[0, 1]), Some(b"ours\n"), b"mine\n").await;
+}
+
+#[tokio::test]
+async fn c33_what_the_user_types_while_a_change_is_rejected_is_never_lost() {
+    let ours = "1\nours\n3\n";
+    let cases = [("created", None), ("edited", Some("1\n2\n3\n")), ("was.bytes", Some("\0\u{1}"))];
+    for (name, before) in cases {
+        for looks in 0.. {
+            let table = Table::new().await;
+            if let Some(before) = before {
+                table.world.disk.put(&table.path(name), before);
+            }
+            table.agent("msg_1", name, before.map(str::as_bytes), Some(ours.as_bytes())).await;
+            let uri = table.open(name, 1, ours);
+            let ids = table.ids(name).await;
+            let is_typed = Arc::new(AtomicBool::new(false));
+            let (editor, typed) = (table.editor.clone(), is_typed.clone());
+            table.world.files.behind_looks(looks, move || {
+                editor.types(&uri, &Typing { at: 0, text: "mine\n" });
+                typed.store(true, Ordering::SeqCst);
+            });
+            let decided = table.decide(&ids, Decision::Reject).await;
+            if !is_typed.load(Ordering::SeqCst) {
+                assert!(looks > 1, "{name}: it is looked at");
+                assert_eq!(decided.hunks, ids, "{name}");
+                break;
+            }
+            let buffer = table.world.connection.overlay.by_uri(&uri_from_path(&table.path(name)));
+            let buffer = buffer.map(|document| document.text.to_string()).unwrap_or_default();
+            let is_whole = ["mine\n1\nours\n3\n", "mine\n1\n2\n3\n", "mine\n"].contains(&&*buffer);
+            assert!(is_whole, "{name}, typed behind {looks} looks: {buffer:?}, {decided:?}");
+        }
+    }
 }
 
 fn last_user(request: &ModelRequest) -> String {

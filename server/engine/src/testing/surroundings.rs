@@ -23,6 +23,8 @@ pub struct DiskFiles<D> {
     disk: Arc<D>,
     boundaries: Boundaries,
     writes: AtomicUsize,
+    /// How many looks come before it, and what is done then.
+    meanwhile: Mutex<Option<(usize, Box<dyn FnOnce() + Send>)>>,
 }
 
 impl<D: Disk> DiskFiles<D> {
@@ -31,12 +33,33 @@ impl<D: Disk> DiskFiles<D> {
     }
 
     pub fn ticking(disk: Arc<D>, boundaries: Boundaries) -> Arc<Self> {
-        Arc::new(Self { disk, boundaries, writes: AtomicUsize::new(0) })
+        Arc::new(Self { disk, boundaries, writes: AtomicUsize::new(0), meanwhile: Mutex::default() })
     }
 
     /// Writes and removals so far, refused ones too.
     pub fn writes(&self) -> usize {
         self.writes.load(Ordering::SeqCst)
+    }
+
+    /// Does it once, behind the next look at a real path, a file's state or its bytes that comes after `looks` others.
+    pub fn behind_looks(&self, looks: usize, act: impl FnOnce() + Send + 'static) {
+        *lock(&self.meanwhile) = Some((looks, Box::new(act)));
+    }
+
+    fn was_looked_at(&self) {
+        let mut meanwhile = lock(&self.meanwhile);
+        let due = match &mut *meanwhile {
+            Some((0, _)) => meanwhile.take(),
+            Some((left, _)) => {
+                *left -= 1;
+                None
+            }
+            None => None,
+        };
+        drop(meanwhile);
+        if let Some((_, act)) = due {
+            act();
+        }
     }
 }
 
@@ -50,7 +73,11 @@ impl<D: Disk> Files for DiskFiles<D> {
     }
 
     fn stat(&self, path: AbsPath) -> BoxFuture<'_, Result<Stat, DiskError>> {
-        Box::pin(async move { self.disk.stat(&path) })
+        Box::pin(async move {
+            let stat = self.disk.stat(&path);
+            self.was_looked_at();
+            stat
+        })
     }
 
     fn list(&self, folder: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>> {
@@ -58,7 +85,11 @@ impl<D: Disk> Files for DiskFiles<D> {
     }
 
     fn read_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
-        Box::pin(async move { self.disk.read_real(&real) })
+        Box::pin(async move {
+            let bytes = self.disk.read_real(&real);
+            self.was_looked_at();
+            bytes
+        })
     }
 
     fn read_range_real(&self, real: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
@@ -70,7 +101,11 @@ impl<D: Disk> Files for DiskFiles<D> {
     }
 
     fn real_path(&self, path: AbsPath) -> BoxFuture<'_, Result<AbsPath, DiskError>> {
-        Box::pin(async move { self.disk.real_path(&path) })
+        Box::pin(async move {
+            let real = self.disk.real_path(&path);
+            self.was_looked_at();
+            real
+        })
     }
 
     fn write(&self, path: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
