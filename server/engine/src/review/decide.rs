@@ -1,7 +1,7 @@
 //! Decisions of the user: an accepted hunk stays, a rejected one is taken out of the file as it is now, while the agent goes on. Each is stored as a row, that
 //! of a rejection before the file is touched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use copydesk_workspace::path::{AbsPath, DocKey};
 use copydesk_workspace::review::{HunkId, HunkState, ReviewedHunk};
@@ -66,13 +66,17 @@ impl Reviews {
     ) -> Result<BTreeMap<AbsPath, Vec<HunkId>>, StoreError> {
         let everywhere = matches!(choice, HunkChoice::Hunks(_));
         let list = self.list(desk, if everywhere { &ChangesScope::Session } else { scope }).await?;
+        let files = match choice {
+            HunkChoice::Files(paths) => real(desk, paths).await,
+            HunkChoice::All | HunkChoice::Hunks(_) => BTreeSet::new(),
+        };
         let mut chosen: BTreeMap<AbsPath, Vec<HunkId>> = BTreeMap::new();
         let mut states = BTreeMap::new();
         for file in &list.files {
             for hunk in &file.hunks {
                 let is_chosen = match choice {
                     HunkChoice::All => true,
-                    HunkChoice::Files(paths) => paths.contains(&file.path),
+                    HunkChoice::Files(_) => files.contains(&file.path),
                     HunkChoice::Hunks(ids) => ids.contains(&hunk.id),
                 };
                 states.insert(hunk.id, hunk.state);
@@ -174,6 +178,15 @@ impl Reviews {
         let Some(index) = state.book.index(path) else { return Ok(None) };
         Ok(state.look(index, desk).await)
     }
+}
+
+/// Links resolved, as files are listed. Where that cannot be told, the name that was given.
+async fn real(desk: Desk<'_>, paths: &[AbsPath]) -> BTreeSet<AbsPath> {
+    let mut real = BTreeSet::new();
+    for path in paths {
+        real.insert(desk.view.real_path(path).await.unwrap_or_else(|_| path.clone()));
+    }
+    real
 }
 
 fn told(file: &FileReview, id: HunkId) -> Option<RejectedHunk> {

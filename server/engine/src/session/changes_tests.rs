@@ -646,6 +646,32 @@ async fn c33_what_the_user_types_while_a_change_is_rejected_is_never_lost() {
     }
 }
 
+#[tokio::test]
+async fn r4_2_a_file_is_chosen_by_any_of_its_names() {
+    let table = Table::new().await;
+    table.world.disk.put_folder(&table.path("real"));
+    table.world.disk.put_link(&table.path("link"), table.path("real").as_path());
+    for name in ["real/a", "real/b", "c"] {
+        table.edit("msg_1", name, "1\n2\n", "1\nB\n").await;
+    }
+    table.world.disk.put(&table.path("real/o"), "o\n");
+    table.agent("msg_1", "real/o", Some(b"o\n"), None).await;
+    let decide = async |names: &[&str], decision| {
+        let files = HunkChoice::Files(names.iter().map(|name| table.path(name)).collect());
+        table.session.decide(&ChangesScope::Session, &files, decision).await.unwrap()
+    };
+    let ids = [table.ids("real/a").await, table.ids("real/b").await, table.ids("real/o").await];
+    assert_eq!(decide(&["link/a", "link/none"], Decision::Reject).await.hunks, ids[0]);
+    assert_eq!(decide(&["real/b"], Decision::Accept).await.hunks, ids[1]);
+    assert_eq!(decide(&["link/o"], Decision::Reject).await.hunks, ids[2]);
+    let texts = ["real/a", "real/b", "real/o", "c"].map(|name| table.text(name));
+    assert_eq!(texts, ["1\n2\n", "1\nB\n", "o\n", "1\nB\n"]);
+    assert_eq!(states(&table.file("c").await), [HunkState::Undecided]);
+    let broken = DiskError::Denied(table.path("c"));
+    table.world.disk.fail(Operation::Read, &table.path("c"), broken);
+    assert_eq!(decide(&["c"], Decision::Accept).await.undecided.len(), 1, "it is chosen by the name that it has");
+}
+
 fn last_user(request: &ModelRequest) -> String {
     let Some(ModelMessage::User(content)) = request.messages.last() else { panic!("{request:?}") };
     let text = |content: &Content| match content {
