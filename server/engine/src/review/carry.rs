@@ -16,7 +16,7 @@ use crate::ids::MessageId;
 use crate::ports::{By, FileContent, NewContent, StoreError};
 use crate::tool::{CommitError, ToolError};
 use crate::undo::{FileChanged, Recorder};
-use crate::view::{FileBytes, FileEdit, Rewrite, Source};
+use crate::view::{FileBytes, FileEdit, Rewrite, Source, ViewError};
 
 /// As whose edits the overlay books rejections: the agent's undo, not the user's typing.
 const LABEL: &str = "review";
@@ -58,9 +58,13 @@ impl Desk<'_> {
         })
     }
 
-    /// Stores that the hunks of the file stay, with the text that they stand in.
-    pub(super) async fn accepted(&self, path: &AbsPath, hunks: Vec<HunkId>) -> Result<(), StoreError> {
-        let now = self.content(path).await;
+    /// Stores that the hunks of the file stay, with what stands at its path.
+    pub(super) async fn accepted(
+        &self,
+        path: &AbsPath,
+        now: Option<NewContent>,
+        hunks: Vec<HunkId>,
+    ) -> Result<(), StoreError> {
         let (before, after) = (now.clone(), now);
         let row = FileChanged { path: path.clone(), moved_to: None, made_folder: None, before, after };
         self.recorder(By::Accept { hunks }).record(vec![row]).await?;
@@ -71,18 +75,18 @@ impl Desk<'_> {
         self.recording.recorder(MessageId::next(self.ids), None, by, self.most_kept)
     }
 
-    /// What stands at the path: the editor's text where it has one, in UTF-8, else the bytes of the file.
-    async fn content(&self, path: &AbsPath) -> Option<NewContent> {
-        match self.view.snapshot(path).await {
-            Ok(snapshot) if snapshot.is_editors() => {
-                Some(NewContent::new(snapshot.text.to_string().into_bytes(), None))
+    /// What stands at the path: the editor's text where it has one, in UTF-8, else the bytes of the file. `None` where there is none.
+    pub(super) async fn content(&self, path: &AbsPath) -> Result<Option<NewContent>, ViewError> {
+        let bytes = match self.standing(path).await? {
+            Standing::Nothing => return Ok(None),
+            Standing::Text(snapshot) if snapshot.is_editors() => {
+                return Ok(Some(NewContent::new(snapshot.text.to_string().into_bytes(), None)));
             }
-            Ok(_) | Err(_) => {
-                let bytes = self.view.bytes(path).await.ok()?;
-                let mode = self.view.stat(path).await.ok().and_then(|stat| stat.mode);
-                Some(NewContent::new(bytes, mode))
-            }
-        }
+            Standing::Text(_) => self.view.bytes(path).await?,
+            Standing::Bytes(bytes) => bytes,
+        };
+        let mode = self.view.stat(path).await.ok().and_then(|stat| stat.mode);
+        Ok(Some(NewContent::new(bytes, mode)))
     }
 
     /// What is compared is what the step is made for: what comes later is seen where it is carried out.

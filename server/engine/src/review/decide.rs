@@ -122,9 +122,16 @@ impl Reviews {
                     decided.undecided.push(undecided(id, state));
                 }
             }
-            if !accepted.is_empty() {
-                desk.accepted(&path, accepted.clone()).await?;
-                decided.hunks.extend(accepted);
+            if accepted.is_empty() {
+                continue;
+            }
+            match desk.content(&path).await {
+                Ok(now) => {
+                    desk.accepted(&path, now, accepted.clone()).await?;
+                    decided.hunks.extend(accepted);
+                }
+                // Taken for no file, it would be one that the user has removed.
+                Err(error) => decided.undecided.extend(conflicts(&accepted, &error.to_string())),
             }
         }
         Ok(())

@@ -672,6 +672,39 @@ async fn r4_2_a_file_is_chosen_by_any_of_its_names() {
     assert_eq!(decide(&["c"], Decision::Accept).await.undecided.len(), 1, "it is chosen by the name that it has");
 }
 
+#[tokio::test]
+async fn what_cannot_be_read_is_not_accepted() {
+    let table = Table::new().await;
+    let path = table.path("a");
+    table.edit("msg_1", "a", "1\n2\n", "1\nB\n").await;
+    table.edit("msg_1", "b", "1\n2\n", "1\nB\n").await;
+    let (ids, other) = (table.ids("a").await, table.ids("b").await);
+    let both = [ids.clone(), other.clone()].concat();
+    for error in [
+        DiskError::Denied(path.clone()),
+        DiskError::IsDirectory(path.clone()),
+        DiskError::Other { path: path.clone(), reason: "broken".to_owned() },
+    ] {
+        table.world.disk.fail(Operation::Read, &path, error.clone());
+        let rows = table.rows().len();
+        let decided = table.decide(&ids, Decision::Accept).await;
+        assert_eq!((decided.hunks, table.rows().len()), (vec![], rows));
+        let undecided = &decided.undecided[0];
+        assert_eq!((undecided.id, undecided.why), (ids[0], WhyUndecided::Conflict));
+        assert_eq!(undecided.reason, error.to_string());
+    }
+    assert_eq!(table.decide(&both, Decision::Accept).await.hunks, other);
+    table.world.disk.mend(Operation::Read, &path);
+    assert_eq!(states(&table.file("a").await), [HunkState::Undecided]);
+    assert_eq!(table.decide(&ids, Decision::Accept).await.hunks, ids);
+    assert_eq!(table.rows().last().unwrap().after.unwrap().hash, ContentHash::of(b"1\nB\n"));
+    // That there is no file can be accepted.
+    table.agent("msg_1", "o", Some(b"o\n"), None).await;
+    let ids = table.ids("o").await;
+    assert_eq!(table.decide(&ids, Decision::Accept).await.hunks, ids);
+    assert_eq!(table.rows().last().unwrap().after, None);
+}
+
 fn last_user(request: &ModelRequest) -> String {
     let Some(ModelMessage::User(content)) = request.messages.last() else { panic!("{request:?}") };
     let text = |content: &Content| match content {
