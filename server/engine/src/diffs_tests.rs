@@ -138,6 +138,49 @@ async fn what_the_user_typed_in_between_is_in_no_diff() {
 }
 
 #[tokio::test]
+async fn what_ended_is_no_name_of_what_the_user_made_in_its_place() {
+    // Moved and deleted by the agent: the file is gone, and the user's is another one.
+    let mut stored = Stored::default();
+    stored.text("msg_1", "a.txt", "1\n2\n", "1\n2\n").moved_to = Some(at("b.txt"));
+    stored.edit("msg_1", "b.txt", Some(b"1\n2\n"), None);
+    stored.text("msg_2", "b.txt", "user\n", "agent\n");
+    insta::assert_snapshot!(stored.diff(ChangesScope::Session).await.unwrap(), @r"
+    diff --git a/a.txt b/a.txt
+    deleted file mode 100644
+    --- a/a.txt
+    +++ /dev/null
+    @@ -1,2 +0,0 @@
+    -1
+    -2
+    diff --git a/b.txt b/b.txt
+    --- a/b.txt
+    +++ b/b.txt
+    @@ -1 +1 @@
+    -user
+    +agent
+    ");
+    // Moved by the agent, deleted by the user, made anew by the agent.
+    let mut stored = Stored::default();
+    stored.text("msg_1", "a.txt", "1\n2\n", "1\n2\n").moved_to = Some(at("b.txt"));
+    stored.edit("msg_2", "b.txt", None, Some(b"new\n"));
+    insta::assert_snapshot!(stored.diff(ChangesScope::Session).await.unwrap(), @r"
+    diff --git a/b.txt b/b.txt
+    new file mode 100644
+    --- /dev/null
+    +++ b/b.txt
+    @@ -0,0 +1 @@
+    +new
+    ");
+    // Made, moved and deleted by the agent: nothing.
+    let mut stored = Stored::default();
+    stored.edit("msg_1", "a.txt", None, Some(b"1\n")).moved_to = Some(at("b.txt"));
+    stored.edit("msg_1", "b.txt", Some(b"1\n"), None);
+    stored.text("msg_2", "b.txt", "user\n", "agent\n");
+    let diff = stored.diff(ChangesScope::Session).await.unwrap();
+    assert!(diff.ends_with("-user\n+agent\n") && !diff.contains("a.txt"), "{diff}");
+}
+
+#[tokio::test]
 async fn what_was_undone_or_rejected_is_not_in_the_diff_of_the_session() {
     let mut stored = Stored::default();
     stored.text("msg_1", "a.txt", "1\n2\n", "one\n2\n");
@@ -294,4 +337,29 @@ async fn the_present_texts_are_held_against_the_commit_whoever_changed_them() {
     let error = VersionControlError::NoGit;
     world.version_control.break_with(Some(error.clone()));
     assert_eq!(head(&world, &stored).await, Err(DiffError::VersionControl(error)));
+}
+
+#[tokio::test]
+async fn a_file_that_ended_where_it_was_moved_to_is_gone_from_the_commit() {
+    for is_deleted_by_agent in [true, false] {
+        let world = World::new(FakeModel::new().0);
+        let at = |name: &str| world.folder().join(name);
+        let mut stored = Stored::default();
+        let (a, b) = (at("a.txt").to_string(), at("b.txt").to_string());
+        stored.text("msg_1", &a, "1\n2\n", "1\n2\n").moved_to = Some(at("b.txt"));
+        if is_deleted_by_agent {
+            stored.edit("msg_1", &b, Some(b"1\n2\n"), None);
+            stored.text("msg_2", &b, "user\n", "new\n");
+        } else {
+            stored.edit("msg_2", &b, None, Some(b"new\n"));
+        }
+        world.version_control.commit(at("a.txt"), b"1\n2\n");
+        world.disk.put(&at("b.txt"), *b"new\n");
+        let diff = head(&world, &stored).await.unwrap();
+        let expected = [
+            "diff --git a/a.txt b/a.txt\ndeleted file mode 100644\n--- a/a.txt\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-1\n-2\n",
+            "diff --git a/b.txt b/b.txt\nnew file mode 100644\n--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+new\n",
+        ];
+        assert_eq!(diff, expected.concat(), "{is_deleted_by_agent}");
+    }
 }

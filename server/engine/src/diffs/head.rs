@@ -31,14 +31,16 @@ pub async fn against_head(
     folder: &AbsPath,
 ) -> Result<ChangesDiff, DiffError> {
     let rows = sources.changes.list(session.clone()).await?;
-    let touched = lives(rows.iter().filter(|row| row.before != row.after || row.moved_to.is_some()));
-    let paths: BTreeSet<&AbsPath> = touched.iter().flat_map(|life| [life.from(), life.path()]).collect();
+    let touching = || rows.iter().filter(|row| row.before != row.after || row.moved_to.is_some());
+    let touched = lives(touching());
+    let paths: BTreeSet<&AbsPath> = touching().flat_map(|row| [&row.path, row.target()]).collect();
     let mut committed = sources.committed(&paths).await?;
     let mut present = BTreeMap::new();
     for path in committed.keys() {
         present.insert(path.clone(), sources.present(path, folder).await?);
     }
-    let moved = touched.iter().filter(|life| life.from() != life.path()).map(|life| (life.path(), life.from()));
+    let still = touched.iter().filter(|life| life.from() != life.path() && life.after().is_some());
+    let moved = still.map(|life| (life.path(), life.from()));
     let moved: BTreeMap<&AbsPath, &AbsPath> = moved
         .filter(|(to, from)| {
             let is_there =

@@ -33,8 +33,12 @@ pub(super) fn lives<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Vec<Li
     for change in changes {
         let link = Link { before: &change.before, after: &change.after };
         let life = match lives.remove(&change.path) {
-            Some(life) => life.with(change.target(), link),
-            None => Life { from: &change.path, path: change.target(), first: link, rest: Vec::new() },
+            Some(life) if life.goes_on_with(&link) => life.with(change.target(), link),
+            // The user has made it anew, or removed it: what was before is another file's life. Nothing stands where that began if it was moved first.
+            ended => {
+                gone.extend(ended.filter(|life| life.after().is_none() && life.from != life.path));
+                Life { from: &change.path, path: change.target(), first: link, rest: Vec::new() }
+            }
         };
         gone.extend(lives.insert(change.target(), life));
     }
@@ -44,15 +48,15 @@ pub(super) fn lives<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Vec<Li
 }
 
 impl<'a> Life<'a> {
+    fn goes_on_with(&self, link: &Link<'a>) -> bool {
+        self.after().is_none() == link.before.is_none()
+    }
+
     fn with(mut self, path: &'a AbsPath, link: Link<'a>) -> Self {
         let last = self.rest.last_mut().unwrap_or(&mut self.first);
         let hash = |content: &Option<FileContent>| content.map(|content| content.hash);
-        let is_broken = last.after.is_none() != link.before.is_none();
         if hash(last.after) == hash(link.before) {
             last.after = link.after;
-        } else if is_broken {
-            // The user has made it anew, or removed it: what was before is another file's life.
-            return Self { from: self.path, path, first: link, rest: Vec::new() };
         } else {
             self.rest.push(link);
         }
