@@ -116,6 +116,21 @@ impl Home {
         std::fs::read_to_string(self.log_file()).unwrap_or_default()
     }
 
+    /// What lies in the program's folders of data and of caches, and is not among the paths that `docs/privacy.md` names.
+    pub fn unnamed(&self) -> Vec<String> {
+        let privacy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/privacy.md");
+        let privacy = std::fs::read_to_string(privacy).expect("the document");
+        let names = |shown: &str| {
+            let paths: Vec<&str> = privacy.split('`').filter_map(|quoted| quoted.strip_prefix(shown)).collect();
+            move |name: &str| paths.iter().any(|path| !path.is_empty() && name.starts_with(path))
+        };
+        let (of_data, of_cache) = (names("…/"), names("~/.cache/copydesk/"));
+        let mut unnamed = entries(&self.data().join("copydesk"));
+        unnamed.retain(|name| !of_data(name));
+        unnamed.extend(entries(&self.cache().join("copydesk")).into_iter().filter(|name| !of_cache(name)));
+        unnamed
+    }
+
     /// A command of the program in this home, with pipes for input and output; killed when its handle is dropped.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let log = std::fs::File::options().create(true).append(true).open(self.log_file()).expect("the log");
@@ -155,6 +170,16 @@ impl Home {
     fn log_file(&self) -> PathBuf {
         self.path().join("stderr.log")
     }
+}
+
+/// Names, those of folders with a `/` behind.
+fn entries(folder: &Path) -> Vec<String> {
+    let found = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let name = |entry: std::fs::DirEntry| {
+        let end = if entry.path().is_dir() { "/" } else { "" };
+        format!("{}{end}", entry.file_name().to_string_lossy())
+    };
+    found.map(name).collect()
 }
 
 fn give(path: &Path, user: u32) {

@@ -374,6 +374,8 @@ impl FakeEditor {
             }
         }
         faults.extend(self.state().faults());
+        let unnamed = self.home.as_ref().map(Home::unnamed).unwrap_or_default();
+        faults.extend(unnamed.iter().map(|name| format!("docs/privacy.md does not name {name}")));
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
