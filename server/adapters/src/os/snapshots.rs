@@ -4,6 +4,7 @@
 mod created;
 mod git;
 mod look;
+mod marked;
 mod printed;
 mod repository;
 mod scan;
@@ -25,9 +26,10 @@ use futures::future::join_all;
 use super::environment::Variables;
 use git::Git;
 use look::Looker;
+use marked::Marked;
 use repository::Repository;
 use scan::Scan;
-use shadow::{Marked, PRUNED_EVERY, Recent, Shadow};
+use shadow::{PRUNED_EVERY, Recent, Shadow};
 use store::Store;
 
 /// What a command waits for a snapshot at the most.

@@ -6,18 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_engine::ports::{ChangedFile, FileState, SnapshotError, Unkept};
-use copydesk_workspace::hash::ContentHash;
-use copydesk_workspace::path::AbsPath;
+use copydesk_engine::ports::{SnapshotError, Unkept};
 
-use super::created::{Since, is_ignore_file, made_folder};
+use super::blocking;
 use super::git::{Git, Objects, Run, items, list, path_of};
 use super::look::{Look, Looker, Stat};
-use super::printed::{Known, next_content};
+use super::marked::Marked;
+use super::printed::Known;
 use super::repository::Repository;
 use super::seed::{self, Seeded};
-use super::store::{Locked, Mark, Store, io_error};
-use super::{MOST_CHANGED, MOST_CONTENT, TreeReport, blocking};
+use super::store::{Locked, Store, io_error};
 
 /// Files that version control does not know are left out above this, bytes.
 const LARGEST_NEW: u64 = 2 << 20;
@@ -45,39 +43,24 @@ pub(super) struct Shadow {
     pub(super) excludes: Option<String>,
 }
 
-/// A work tree as it stood.
-pub(super) struct Marked {
-    shadow: Shadow,
-    mark: Mark,
-    left_out: BTreeMap<PathBuf, LeftOut>,
-    modes: BTreeMap<PathBuf, u32>,
-    nested: BTreeSet<PathBuf>,
-    excludes: String,
-    pub(super) recent: Recent,
-    /// What was put into the store, bytes.
-    pub(super) added: u64,
-}
-
 /// Files that were written shortly before a snapshot. Git compares stamps by whole seconds: what is written again within one may look the same.
 pub(super) type Recent = BTreeMap<PathBuf, Stat>;
 
 /// What is not in the index, or not as it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct LeftOut {
-    look: Look,
-    why: Unkept,
+pub(super) struct LeftOut {
+    pub(super) look: Look,
+    pub(super) why: Unkept,
 }
 
 /// How a tree differs from an index.
 #[derive(Debug, Clone, Default)]
-struct Listing {
-    known: BTreeMap<PathBuf, Known>,
-    new: BTreeSet<PathBuf>,
+pub(super) struct Listing {
+    pub(super) known: BTreeMap<PathBuf, Known>,
+    pub(super) new: BTreeSet<PathBuf>,
     /// Repositories within it.
-    nested: BTreeSet<PathBuf>,
+    pub(super) nested: BTreeSet<PathBuf>,
 }
-
-const LINK: u32 = 0o120_000;
 
 impl Listing {
     /// Known files that an index does not hold yet.
@@ -165,7 +148,7 @@ impl Shadow {
     }
 
     /// Files that were written again, though nothing in the list says so.
-    fn unseen(&self, listing: &Listing, recent: &Recent) -> Vec<PathBuf> {
+    pub(super) fn unseen(&self, listing: &Listing, recent: &Recent) -> Vec<PathBuf> {
         let is_listed = |path: &PathBuf| listing.known.contains_key(path) || listing.new.contains(path);
         let is_same = |path: &Path, stat: &Stat| self.looker.look(path) == Look::File(*stat);
         recent
@@ -175,12 +158,12 @@ impl Shadow {
             .collect()
     }
 
-    fn excludes(&self) -> String {
+    pub(super) fn excludes(&self) -> String {
         let own = self.repository.excludes();
         [self.excludes.as_deref().unwrap_or_default(), own.as_deref().unwrap_or_default()].join("\n")
     }
 
-    async fn list(&self, index: &Path) -> Result<Listing, SnapshotError> {
+    pub(super) async fn list(&self, index: &Path) -> Result<Listing, SnapshotError> {
         let run =
             |arguments| Run { index, objects: Objects::Own, arguments, input: Vec::new(), most: MOST_LISTED, good: 0 };
         let known = ["diff-files", "--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=all"];
@@ -292,174 +275,6 @@ pub(super) fn unusual(stat: Stat) -> Option<u32> {
     (stat.mode != usual(stat.mode & 0o100 != 0)).then_some(stat.mode)
 }
 
-fn usual(is_executable: bool) -> u32 {
+pub(super) fn usual(is_executable: bool) -> u32 {
     if is_executable { 0o755 } else { 0o644 }
-}
-
-/// What may have changed.
-#[derive(Debug)]
-struct Listed {
-    known: Vec<(PathBuf, Known)>,
-    new: Vec<PathBuf>,
-    nested: Vec<AbsPath>,
-    /// Whether files may be seen that were not seen before, though they were there.
-    may_see_more: bool,
-}
-
-impl Marked {
-    pub(super) async fn after(self) -> Result<TreeReport, SnapshotError> {
-        let mut listing = self.shadow.list(&self.mark.index).await?;
-        let unseen = self.shadow.unseen(&listing, &self.recent);
-        if !unseen.is_empty() {
-            listing.known.extend(self.known(&unseen).await?);
-        }
-        let this = Arc::new(self);
-        let marked = Arc::clone(&this);
-        let (listed, is_too_much) = blocking(move || {
-            let listed = marked.listed(listing);
-            let is_too_much = marked.is_too_much(&listed);
-            Ok((listed, is_too_much))
-        })
-        .await?;
-        let contents = if is_too_much { None } else { this.contents(&listed.known).await? };
-        blocking(move || {
-            let mut changed = this.changed(&listed, contents.as_deref());
-            if contents.is_some() && changed.len() > MOST_CHANGED {
-                changed = this.changed(&listed, None);
-            }
-            Ok(TreeReport { changed, nested: listed.nested })
-        })
-        .await
-    }
-
-    async fn known(&self, paths: &[PathBuf]) -> Result<Vec<(PathBuf, Known)>, SnapshotError> {
-        let arguments = &["ls-files", "-s", "-z"];
-        let run = Run {
-            index: &self.mark.index,
-            objects: Objects::Own,
-            arguments,
-            input: Vec::new(),
-            most: MOST_LISTED,
-            good: 0,
-        };
-        let entries = self.shadow.git.run(run).await?;
-        Ok(items(&entries).filter_map(Known::of_entry).filter(|(path, _)| paths.contains(path)).collect())
-    }
-
-    fn listed(&self, listing: Listing) -> Listed {
-        let touches_rules = listing.known.keys().chain(&listing.new).any(|path| is_ignore_file(path));
-        let may_see_more =
-            touches_rules || !self.nested.is_subset(&listing.nested) || self.shadow.excludes() != self.excludes;
-        let root = &self.shadow.looker.root;
-        Listed {
-            known: listing.known.into_iter().filter(|(path, _)| !self.left_out.contains_key(path)).collect(),
-            new: listing.new.into_iter().filter(|path| !self.left_out.contains_key(path)).collect(),
-            nested: listing.nested.iter().filter_map(|path| AbsPath::new(root.join(path))).collect(),
-            may_see_more,
-        }
-    }
-
-    fn is_too_much(&self, listed: &Listed) -> bool {
-        let len = |path: &PathBuf| match self.shadow.looker.look(path) {
-            Look::File(stat) if stat.len <= MOST_CONTENT => stat.len,
-            _ => 0,
-        };
-        let paths = || listed.known.iter().map(|(path, _)| path).chain(&listed.new);
-        listed.new.len() > MOST_CHANGED || paths().map(len).sum::<u64>() > MOST_CONTENT
-    }
-
-    /// What the known files held, each `None` where the stores do not hold it any more; `None` where it is too much.
-    async fn contents(&self, known: &[(PathBuf, Known)]) -> Result<Option<Vec<Option<Vec<u8>>>>, SnapshotError> {
-        if known.is_empty() {
-            return Ok(Some(Vec::new()));
-        }
-        let mut input = Vec::new();
-        for (_, known) in known {
-            input.extend(known.object.as_bytes());
-            input.push(b'\n');
-        }
-        let most = usize::try_from(MOST_CONTENT).unwrap_or(usize::MAX);
-        let arguments = &["cat-file", "--batch"];
-        let run = Run { index: &self.mark.index, objects: Objects::AndTheUsers, arguments, input, most, good: 0 };
-        let answer = match self.shadow.git.run(run).await {
-            Err(SnapshotError::TooLarge(_)) => return Ok(None),
-            answer => answer?,
-        };
-        let mut rest = answer.as_slice();
-        let mut contents = Vec::with_capacity(known.len());
-        for _ in known {
-            let (content, left) = next_content(rest)
-                .ok_or_else(|| SnapshotError::Git("`git cat-file` gave contents of another form".to_owned()))?;
-            contents.push(content.map(<[u8]>::to_vec));
-            rest = left;
-        }
-        Ok(Some(contents))
-    }
-
-    fn changed(&self, listed: &Listed, contents: Option<&[Option<Vec<u8>>]>) -> Vec<ChangedFile> {
-        let looker = &self.shadow.looker;
-        let mut changed = match contents {
-            Some(contents) => self.compared(listed, contents),
-            None => self.named(listed),
-        };
-        for (path, LeftOut { look, why }) in &self.left_out {
-            let now = looker.look(path);
-            if now != *look {
-                let after = if now == Look::Absent { FileState::Absent } else { FileState::Unkept(*why) };
-                changed.push((path, FileState::Unkept(*why), after));
-            }
-        }
-        let file = |(path, before, after): (&PathBuf, FileState, FileState)| {
-            let is_made = before == FileState::Absent && after != FileState::Absent;
-            let made_folder = if is_made { made_folder(looker, path, self.mark.made) } else { None };
-            Some(ChangedFile { path: AbsPath::new(looker.root.join(path))?, made_folder, before, after })
-        };
-        let mut changed: Vec<_> = changed.into_iter().filter_map(file).collect();
-        changed.sort_by(|a, b| a.path.cmp(&b.path));
-        changed
-    }
-
-    fn compared<'a>(
-        &self,
-        listed: &'a Listed,
-        contents: &[Option<Vec<u8>>],
-    ) -> Vec<(&'a PathBuf, FileState, FileState)> {
-        let looker = &self.shadow.looker;
-        let mut changed = Vec::new();
-        let mut gone = BTreeSet::new();
-        for ((path, known), content) in listed.known.iter().zip(contents) {
-            let before = match content {
-                None => FileState::Unkept(Unkept::Unreadable),
-                Some(target) if known.mode == LINK => FileState::Link { target: target.clone() },
-                Some(bytes) => FileState::File { bytes: bytes.clone(), mode: self.mode(path, known) },
-            };
-            let after = if known.is_gone { FileState::Absent } else { looker.state(path, MOST_CONTENT) };
-            if let (FileState::File { bytes, .. }, FileState::Absent) = (&before, &after) {
-                gone.insert(ContentHash::of(bytes));
-            }
-            if before != after {
-                changed.push((path, before, after));
-            }
-        }
-        let since = Since { start: self.mark.made, may_see_more: listed.may_see_more, gone };
-        for path in &listed.new {
-            let after = since.judged(looker, path, looker.state(path, MOST_CONTENT));
-            if after != FileState::Absent {
-                changed.push((path, FileState::Absent, after));
-            }
-        }
-        changed
-    }
-
-    /// Without what they hold: it is too much.
-    fn named<'a>(&self, listed: &'a Listed) -> Vec<(&'a PathBuf, FileState, FileState)> {
-        let many = FileState::Unkept(Unkept::TooMany);
-        let after = |known: &Known| if known.is_gone { FileState::Absent } else { many.clone() };
-        let known = listed.known.iter().map(|(path, known)| (path, many.clone(), after(known)));
-        known.chain(listed.new.iter().map(|path| (path, FileState::Absent, many.clone()))).collect()
-    }
-
-    fn mode(&self, path: &Path, known: &Known) -> u32 {
-        self.modes.get(path).copied().unwrap_or_else(|| usual(known.mode & 0o100 != 0))
-    }
 }
