@@ -2,7 +2,9 @@
 //! one, and every one where `git` is not installed, is scanned. What a changed file means is the engine's.
 
 mod created;
+mod folders;
 mod git;
+mod index;
 mod look;
 mod marked;
 mod printed;

@@ -413,6 +413,123 @@ async fn c34_files_that_come_to_light_are_not_taken_for_new() {
 }
 
 #[tokio::test]
+async fn c34_what_a_command_moves_into_sight_is_not_taken_for_new() {
+    let cases = [
+        ("mv notes.local notes", &["notes: - | Older"][..]),
+        ("mv build dist; sed -i s/x/y/ dist/a", &["dist/a: - | Older", "dist/b: - | Older"]),
+        (
+            "mv build dist; cat dist/a dist/b >both; rm dist/b; mkdir dist/c; mv both dist/c/b",
+            &["dist/a: - | Older", "dist/c/b: - | Older"],
+        ),
+        ("mv build/sub src/sub; echo >>src/sub/c; echo >src/sub/d", &["src/sub/c: - | Older", "src/sub/d: - | Older"]),
+        ("mv ../foreign here; echo 1 >1; mv 1 here/f", &["here/f: - | Older"]),
+        ("mv ../foreign/f f; mv ../foreign/f.local .; echo >>f", &["f: - | Older"]),
+        ("rm venv/.gitignore; echo >>venv/f; echo n >venv/new", &["venv/f: - | Older", "venv/new: - | \"n\\n\" 644"]),
+        (
+            "rm -r src; mv build src; sed -i s/x/y/ src/a",
+            &["src/a: - | Older", "src/b: - | Older", "src/e: \"e\\n\" 644 | -"],
+        ),
+    ];
+    for (script, expected) in cases {
+        for fixture in both(&[("a", "a\n"), ("src/e", "e\n"), (".gitignore", "*.local\nbuild/\n")]) {
+            fixture.put("notes.local", "1\n");
+            for name in ["build/a", "build/b", "build/sub/c", "../foreign/f", "../foreign/f.local", "venv/f"] {
+                fixture.put(name, format!("x {name}\n"));
+            }
+            fixture.put("venv/.gitignore", "*\n");
+            fixture.run("sleep 0.02");
+            let found = fixture.changed_by(script).await;
+            let found: Vec<_> =
+                found.iter().filter(|line| !line.contains("sub/") || script.contains("src/sub")).collect();
+            assert_eq!(found, expected.iter().collect::<Vec<_>>(), "{script}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn r5_1_what_a_command_moves_where_it_was_seen_or_fills_is_new() {
+    let cases = [
+        ("mv a b; echo 2 >>b", &["a: \"a\\n\" 644 | -", "b: - | \"a\\n2\\n\" 644"][..]),
+        ("mv src lib; sed -i s/e/E/ lib/e", &["lib/e: - | \"E\\n\" 644", "src/e: \"e\\n\" 644 | -"]),
+        (
+            "echo 1 >top; mkdir -p empty/in/deep; echo 2 >empty/in/f",
+            &["empty/in/f: - | \"2\\n\" 644", "top: - | \"1\\n\" 644"],
+        ),
+        (
+            "echo 1 >top; echo 2 >logs/f; sed -i s/e/E/ src/e; echo 3 >src/f",
+            &[
+                "logs/f: - | \"2\\n\" 644",
+                "src/e: \"e\\n\" 644 | \"E\\n\" 644",
+                "src/f: - | \"3\\n\" 644",
+                "top: - | \"1\\n\" 644",
+            ],
+        ),
+        ("ln a b; rm a", &["a: \"a\\n\" 644 | -", "b: - | \"a\\n\" 644"]),
+    ];
+    for (script, expected) in cases {
+        for version in [None, Some("2"), Some("4")] {
+            let fixtures = both(&[("a", "a\n"), ("src/e", "e\n"), (".gitignore", "*.local\n")]);
+            let [stored, _] = &fixtures;
+            if let Some(version) = version {
+                stored.run(&format!("git update-index --index-version {version}; git update-index --chmod=+x a"));
+                stored.run("git update-index --chmod=-x a");
+            }
+            for fixture in &fixtures {
+                fixture.run("mkdir -p empty/in logs; echo 1 >logs/x.local; sleep 0.02");
+                assert_eq!(fixture.changed_by(script).await, expected, "{script}, {version:?}");
+            }
+        }
+    }
+}
+
+/// Least of all where it is like one that is gone.
+#[tokio::test]
+async fn c34_what_comes_to_light_is_not_taken_for_moved() {
+    for fixture in both(&[("a", "a\n"), ("pkg/__init__.py", ""), ("LICENSE", "free\n"), (".gitignore", "venv/\n")]) {
+        for name in ["venv/__init__.py", "venv/x/__init__.py"] {
+            fixture.put(name, "");
+        }
+        fixture.put("venv/LICENSE", "free\n");
+        fixture.run("sleep 0.02");
+        let report = fixture.around(|| drop(fixture.run("rm .gitignore pkg/__init__.py LICENSE"))).await;
+        assert_eq!(
+            fixture.lines(&report),
+            [
+                ".gitignore: \"venv/\\n\" 644 | -",
+                "LICENSE: \"free\\n\" 644 | -",
+                "pkg/__init__.py: \"\" 644 | -",
+                "venv/LICENSE: - | Older",
+                "venv/__init__.py: - | Older",
+                "venv/x/__init__.py: - | Older",
+            ]
+        );
+        assert!(report.changed.iter().all(|file| file.made_folder.is_none()), "{report:?}");
+    }
+}
+
+#[test]
+fn an_index_of_every_form_tells_its_inodes_and_a_cut_one_nothing() {
+    for (format, version) in [("sha1", 2), ("sha1", 3), ("sha1", 4), ("sha256", 2), ("sha256", 4)] {
+        let fixture = plain();
+        fixture.run(&format!("git init -q --object-format={format} ."));
+        let names: Vec<String> = (1..20).map(|length| format!("d/{}", "n".repeat(length))).collect();
+        for name in &names {
+            fixture.put(name, "1");
+        }
+        // Of which only a third version and later ones can tell.
+        let skip = if version == 2 { "" } else { "git ls-files | head -9 | xargs git update-index --skip-worktree" };
+        fixture.run(&format!("git add d; git update-index --index-version {version}; {skip}"));
+        let bytes = std::fs::read(fixture.work().join(".git/index")).unwrap();
+        assert_eq!(bytes[7], version);
+        let object = if format == "sha1" { 20 } else { 32 };
+        let inodes = names.iter().map(|name| std::fs::metadata(fixture.work().join(name)).unwrap().ino() as u32);
+        assert_eq!(index::inodes(&bytes, object), Some(inodes.collect()), "{format} {version}");
+        let entries = (0..bytes.len()).find(|length| index::inodes(&bytes[..*length], object).is_some()).unwrap();
+        assert!(entries > names.len() * 62, "{format} {version}: {entries}");
+    }
+}
+
+#[tokio::test]
 async fn links_are_never_followed() {
     for fixture in both(&[("d/f", "1\n"), ("t", "t\n")]) {
         let outside = fixture.temp.path().join("outside");

@@ -1,50 +1,88 @@
-//! Whether a file that was not seen before a command was made by it. Ignore files decide what is seen, and commands change ignore files: what only comes
-//! to light must not be taken for new, since undo removes what is new.
+//! Whether a file that was not seen before a command was made by it. Ignore files decide what is seen, commands change ignore files, and move files and folders
+//! into sight: what only comes to light must not be taken for new, since undo removes what is new.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::fs::Metadata;
 use std::path::Path;
 use std::time::SystemTime;
 
 use copydesk_engine::ports::{FileState, Unkept};
-use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 
-use super::look::{Look, Looker};
+use super::folders::Folders;
+use super::look::{Looker, Stat};
 
 /// What is known of the time around a command.
 #[derive(Debug)]
-pub(super) struct Since {
+pub(super) struct Since<'a> {
     /// By the clock of files, right before it.
     pub(super) start: SystemTime,
     /// Whether what is seen may be more than before.
     pub(super) may_see_more: bool,
-    /// Of files that are gone: what was moved is one of them.
-    pub(super) gone: BTreeSet<ContentHash>,
+    /// The inodes of files that were seen: what was moved has one of them.
+    pub(super) files: HashSet<u32>,
+    /// What was seen of folders.
+    pub(super) folders: &'a Folders,
 }
 
-impl Since {
+impl Since<'_> {
     /// The file after the command, `Older` where it may have been there before.
     pub(super) fn judged(&self, looker: &Looker, below: &Path, after: FileState) -> FileState {
-        if let FileState::File { bytes, .. } = &after
-            && self.gone.contains(&ContentHash::of(bytes))
-        {
-            return after;
+        if after == FileState::Absent || self.is_new(looker, below) { after } else { FileState::Unkept(Unkept::Older) }
+    }
+
+    fn is_new(&self, looker: &Looker, below: &Path) -> bool {
+        let Some(found) = found(looker, below) else { return false };
+        if self.is_made(&found) {
+            below.parent().is_none_or(|folder| self.is_in_sight(looker, folder))
+        } else {
+            self.files.contains(&Stat::of(&found).inode())
         }
-        let touched = match looker.look(below) {
-            Look::File(stat) | Look::Link(stat) => stat.is_after(self.start),
-            Look::Absent | Look::Folder | Look::Other => true,
+    }
+
+    /// Whether what is made in the folder is new: in one that came from elsewhere it may take the place of what came along, as an editor of streams makes it.
+    fn is_in_sight(&self, looker: &Looker, folder: &Path) -> bool {
+        if folder.as_os_str().is_empty() {
+            return true;
+        }
+        let Some(found) = found(looker, folder) else { return false };
+        if self.is_made(&found) {
+            folder.parent().is_none_or(|folder| self.is_in_sight(looker, folder))
+        } else {
+            self.folders.place(&found).is_some()
+        }
+    }
+
+    /// Not every file system knows when something was made. A move is a change too.
+    fn is_made(&self, found: &Metadata) -> bool {
+        match found.created() {
+            Ok(made) => made >= self.start,
+            Err(_) => !self.may_see_more && Stat::of(found).is_after(self.start),
+        }
+    }
+
+    /// The topmost folder above a new file that came since: it was made, or moved. One made in the same tick of the clock as `start` may have been there before,
+    /// and counts as such.
+    pub(super) fn made_folder(&self, looker: &Looker, below: &Path) -> Option<AbsPath> {
+        let came = |folder: &&Path| {
+            let found = found(looker, folder).filter(|_| !folder.as_os_str().is_empty());
+            found.is_some_and(|found| {
+                let is_made = found.created().is_ok_and(|made| made > self.start);
+                is_made || self.folders.place(&found).is_some_and(|place| place != *folder)
+            })
         };
-        let is_new = touched && (!self.may_see_more || looker.made(below).is_some_and(|made| made >= self.start));
-        if is_new { after } else { FileState::Unkept(Unkept::Older) }
+        let topmost = below.ancestors().skip(1).take_while(came).last()?;
+        AbsPath::new(looker.root.join(topmost))
     }
 }
 
-/// The topmost folder above the file, which is new itself, that came since. One of the same tick of the clock as `start` may have been there before, and
-/// counts as such.
-pub(super) fn made_folder(looker: &Looker, below: &Path, start: SystemTime) -> Option<AbsPath> {
-    let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && looker.came(folder, start);
-    let topmost = below.ancestors().skip(1).take_while(is_new).last()?;
-    AbsPath::new(looker.root.join(topmost))
+fn found(looker: &Looker, below: &Path) -> Option<Metadata> {
+    std::fs::symlink_metadata(looker.root.join(below)).ok()
+}
+
+/// Whether a file came, with what it is now.
+pub(super) fn is_creation(before: &FileState, after: &FileState) -> bool {
+    *before == FileState::Absent && !matches!(after, FileState::Absent | FileState::Unkept(Unkept::Older))
 }
 
 pub(super) fn is_ignore_file(below: &Path) -> bool {

@@ -33,6 +33,16 @@ pub(super) enum Look {
     Other,
 }
 
+impl Look {
+    /// Of a file or a link.
+    pub(super) fn inode(&self) -> Option<u32> {
+        match self {
+            Self::File(stat) | Self::Link(stat) => Some(stat.inode()),
+            Self::Absent | Self::Folder | Self::Other => None,
+        }
+    }
+}
+
 /// What moves when a file is written, renamed, or another is put in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
@@ -54,6 +64,12 @@ impl Stat {
             changed: (found.ctime(), found.ctime_nsec()),
             inode: (found.dev(), found.ino()),
         }
+    }
+
+    /// As far as an index of Git knows it.
+    #[expect(clippy::cast_possible_truncation, reason = "this is what Git does")]
+    pub(super) fn inode(&self) -> u32 {
+        self.inode.1 as u32
     }
 
     /// Whether anything about the file has changed since.
@@ -132,18 +148,6 @@ impl Looker {
             _ => read(&path, most).map(|(bytes, stat)| FileState::File { bytes, mode: stat.mode }),
         };
         read.unwrap_or(FileState::Unkept(Unkept::Unreadable))
-    }
-
-    /// When the file was made, where the system knows it.
-    pub(super) fn made(&self, below: &Path) -> Option<SystemTime> {
-        std::fs::symlink_metadata(self.root.join(below)).ok()?.created().ok()
-    }
-
-    /// Whether the folder, in which something is new, came since: it was made, or moved with all that is in it, which leaves the time of its last change as it
-    /// was.
-    pub(super) fn came(&self, folder: &Path, since: SystemTime) -> bool {
-        let Ok(found) = std::fs::symlink_metadata(self.root.join(folder)) else { return false };
-        found.created().is_ok_and(|made| made > since) || found.modified().is_ok_and(|changed| changed < since)
     }
 }
 

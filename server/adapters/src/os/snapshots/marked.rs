@@ -1,15 +1,16 @@
 //! A Git work tree as it stood, and what of it is another thing after a command: what the index of the mark says, held against the files as they are now.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use copydesk_engine::ports::{ChangedFile, FileState, SnapshotError, Unkept};
-use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 
-use super::created::{Since, is_ignore_file, made_folder};
+use super::created::{Since, is_creation, is_ignore_file};
+use super::folders::Folders;
 use super::git::{Objects, Run, items};
+use super::index;
 use super::look::Look;
 use super::printed::{Known, next_content};
 use super::shadow::{LeftOut, Listing, MOST_LISTED, Recent, Shadow, usual};
@@ -25,6 +26,7 @@ pub(super) struct Marked {
     pub(super) left_out: BTreeMap<PathBuf, LeftOut>,
     pub(super) modes: BTreeMap<PathBuf, u32>,
     pub(super) nested: BTreeSet<PathBuf>,
+    pub(super) folders: Folders,
     pub(super) excludes: String,
     pub(super) recent: Recent,
     /// What was put into the store, bytes.
@@ -133,8 +135,11 @@ impl Marked {
 
     fn changed(&self, listed: &Listed, contents: Option<&[Option<Vec<u8>>]>) -> Vec<ChangedFile> {
         let looker = &self.shadow.looker;
+        let may_see_more = listed.may_see_more;
+        let files = if listed.new.is_empty() { HashSet::new() } else { self.inodes() };
+        let since = Since { start: self.mark.made, may_see_more, files, folders: &self.folders };
         let mut changed = match contents {
-            Some(contents) => self.compared(listed, contents),
+            Some(contents) => self.compared(listed, contents, &since),
             None => self.named(listed),
         };
         for (path, LeftOut { look, why }) in &self.left_out {
@@ -145,8 +150,8 @@ impl Marked {
             }
         }
         let file = |(path, before, after): (&PathBuf, FileState, FileState)| {
-            let is_made = before == FileState::Absent && after != FileState::Absent;
-            let made_folder = if is_made { made_folder(looker, path, self.mark.made) } else { None };
+            let is_creation = is_creation(&before, &after);
+            let made_folder = if is_creation { since.made_folder(looker, path) } else { None };
             Some(ChangedFile { path: AbsPath::new(looker.root.join(path))?, made_folder, before, after })
         };
         let mut changed: Vec<_> = changed.into_iter().filter_map(file).collect();
@@ -158,10 +163,10 @@ impl Marked {
         &self,
         listed: &'a Listed,
         contents: &[Option<Vec<u8>>],
+        since: &Since<'_>,
     ) -> Vec<(&'a PathBuf, FileState, FileState)> {
         let looker = &self.shadow.looker;
         let mut changed = Vec::new();
-        let mut gone = BTreeSet::new();
         for ((path, known), content) in listed.known.iter().zip(contents) {
             let before = match content {
                 None => FileState::Unkept(Unkept::Unreadable),
@@ -169,14 +174,10 @@ impl Marked {
                 Some(bytes) => FileState::File { bytes: bytes.clone(), mode: self.mode(path, known) },
             };
             let after = if known.is_gone { FileState::Absent } else { looker.state(path, MOST_CONTENT) };
-            if let (FileState::File { bytes, .. }, FileState::Absent) = (&before, &after) {
-                gone.insert(ContentHash::of(bytes));
-            }
             if before != after {
                 changed.push((path, before, after));
             }
         }
-        let since = Since { start: self.mark.made, may_see_more: listed.may_see_more, gone };
         for path in &listed.new {
             let after = since.judged(looker, path, looker.state(path, MOST_CONTENT));
             if after != FileState::Absent {
@@ -184,6 +185,16 @@ impl Marked {
             }
         }
         changed
+    }
+
+    /// Of all files that were seen.
+    fn inodes(&self) -> HashSet<u32> {
+        let object = if self.shadow.repository.is_sha256() { 32 } else { 20 };
+        // Where nothing was ever seen there is none.
+        let index = std::fs::read(&self.mark.index).unwrap_or_default();
+        let mut inodes = index::inodes(&index, object).unwrap_or_default();
+        inodes.extend(self.left_out.values().filter_map(|left_out| left_out.look.inode()));
+        inodes
     }
 
     /// Without what they hold: it is too much.

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use copydesk_engine::ports::{ChangedFile, FileState, SnapshotError, Unkept};
-use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
-use ignore::WalkBuilder;
+use ignore::DirEntry;
 
-use super::created::{Since, is_ignore_file, made_folder};
+use super::created::{Since, is_creation, is_ignore_file};
+use super::folders::{Folders, walk};
 use super::look::{Look, Looker, Stat, read};
 use super::store::io_error;
 use super::{MOST_CHANGED, MOST_CONTENT, TreeReport, blocking};
@@ -52,6 +52,7 @@ pub(super) struct Scan {
     others: Vec<PathBuf>,
     limits: Limits,
     files: BTreeMap<PathBuf, Entry>,
+    folders: Folders,
     spool: Arc<Spool>,
     start: SystemTime,
 }
@@ -74,6 +75,15 @@ enum Entry {
     },
 }
 
+impl Entry {
+    fn inode(&self) -> Option<u32> {
+        match self {
+            Self::File { stat, .. } | Self::Link { stat, .. } => Some(stat.inode()),
+            Self::LeftOut { look, .. } => look.inode(),
+        }
+    }
+}
+
 /// Contents one behind the other.
 struct Spool {
     file: File,
@@ -81,7 +91,7 @@ struct Spool {
 }
 
 /// Ends a scan when it is dropped.
-struct Stop(Arc<AtomicBool>);
+pub(super) struct Stop(Arc<AtomicBool>);
 
 impl Drop for Stop {
     fn drop(&mut self) {
@@ -110,7 +120,7 @@ impl Kept {
     }
 }
 
-fn stop() -> (Stop, Arc<AtomicBool>) {
+pub(super) fn stop() -> (Stop, Arc<AtomicBool>) {
     let stopped = Arc::new(AtomicBool::new(false));
     (Stop(Arc::clone(&stopped)), stopped)
 }
@@ -131,9 +141,12 @@ impl Scan {
             None => Arc::new(Spool::new(&looker.own)?),
         };
         let start = now(&looker.own)?;
-        let mut scan = Self { looker, others, limits, files: BTreeMap::new(), spool, start };
+        let mut scan =
+            Self { looker, others, limits, files: BTreeMap::new(), folders: Folders::default(), spool, start };
         let mut total = 0;
-        for below in scan.walk(stopped)? {
+        let (files, folders) = scan.walk(stopped)?;
+        scan.folders = folders;
+        for below in files {
             check(stopped)?;
             let look = scan.looker.look(&below);
             let entry = match (scan.looker.obstacle(&below, look, LARGEST), look) {
@@ -176,24 +189,25 @@ impl Scan {
         }
     }
 
-    fn walk(&self, stopped: &AtomicBool) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+    /// Files and folders.
+    fn walk(&self, stopped: &AtomicBool) -> Result<(BTreeSet<PathBuf>, Folders), SnapshotError> {
         let root = &self.looker.root;
         let others = self.others.clone();
-        let mut builder = WalkBuilder::new(root);
-        builder
-            .hidden(false)
-            .follow_links(false)
-            .require_git(false)
-            .current_dir(root)
-            .filter_entry(move |entry| entry.depth() == 0 || !others.iter().any(|other| other == entry.path()));
-        let mut files = BTreeSet::new();
-        for entry in builder.build() {
+        let is_meant = move |entry: &DirEntry| entry.depth() == 0 || !others.iter().any(|other| other == entry.path());
+        let (mut files, mut folders) = (BTreeSet::new(), Folders::default());
+        for entry in walk(root, is_meant) {
             check(stopped)?;
             // What cannot be listed is not known before, and not after.
             let Ok(entry) = entry else { continue };
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             let Ok(below) = entry.path().strip_prefix(root) else { continue };
-            if is_folder || !self.looker.is_meant(below) {
+            if !self.looker.is_meant(below) {
+                continue;
+            }
+            if is_folder {
+                if let Ok(found) = entry.metadata() {
+                    folders.note(below, &found);
+                }
                 continue;
             }
             if files.len() >= self.limits.files {
@@ -201,7 +215,7 @@ impl Scan {
             }
             files.insert(below.to_owned());
         }
-        Ok(files)
+        Ok((files, folders))
     }
 
     pub(super) async fn after(self: Arc<Self>) -> Result<TreeReport, SnapshotError> {
@@ -213,22 +227,19 @@ impl Scan {
 
     fn report(&self, stopped: &AtomicBool) -> Result<TreeReport, SnapshotError> {
         let mut changed = Vec::new();
-        let mut gone = BTreeSet::new();
         let mut folders = HashMap::new();
         for (below, entry) in &self.files {
             check(stopped)?;
             let is_gone = self.looker.is_behind_a_link(below, &mut folders);
             let Some((before, after)) = self.compared(below, entry, is_gone)? else { continue };
-            if let (FileState::File { bytes, .. }, FileState::Absent) = (&before, &after) {
-                gone.insert(ContentHash::of(bytes));
-            }
             changed.push((below.clone(), before, after));
         }
         let may_see_more = changed.iter().any(|(below, ..)| is_ignore_file(below));
-        let now = self.walk(stopped)?;
+        let (now, _) = self.walk(stopped)?;
         let new: Vec<_> = now.into_iter().filter(|below| !self.files.contains_key(below)).collect();
         let may_see_more = may_see_more || new.iter().any(|below| is_ignore_file(below));
-        let since = Since { start: self.start, may_see_more, gone };
+        let files = self.files.values().filter_map(Entry::inode).collect();
+        let since = Since { start: self.start, may_see_more, files, folders: &self.folders };
         for below in new {
             check(stopped)?;
             let after = since.judged(&self.looker, &below, self.looker.state(&below, MOST_CONTENT));
@@ -245,8 +256,8 @@ impl Scan {
         }
         let root = &self.looker.root;
         let file = |(below, before, after): (PathBuf, _, _)| {
-            let is_made = before == FileState::Absent && after != FileState::Absent;
-            let made_folder = if is_made { made_folder(&self.looker, &below, self.start) } else { None };
+            let is_creation = is_creation(&before, &after);
+            let made_folder = if is_creation { since.made_folder(&self.looker, &below) } else { None };
             Some(ChangedFile { path: AbsPath::new(root.join(&below))?, made_folder, before, after })
         };
         let mut changed: Vec<_> = changed.into_iter().filter_map(file).collect();
@@ -309,7 +320,7 @@ impl Spool {
     }
 }
 
-fn check(stopped: &AtomicBool) -> Result<(), SnapshotError> {
+pub(super) fn check(stopped: &AtomicBool) -> Result<(), SnapshotError> {
     // Nobody waits for the result.
     if stopped.load(Ordering::Relaxed) { Err(SnapshotError::Io("it was cut off".to_owned())) } else { Ok(()) }
 }

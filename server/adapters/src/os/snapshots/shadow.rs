@@ -9,11 +9,13 @@ use std::time::Duration;
 use copydesk_engine::ports::{SnapshotError, Unkept};
 
 use super::blocking;
+use super::folders::Folders;
 use super::git::{Git, Objects, Run, items, list, path_of};
 use super::look::{Look, Looker, Stat};
 use super::marked::Marked;
 use super::printed::Known;
 use super::repository::Repository;
+use super::scan::stop;
 use super::seed::{self, Seeded};
 use super::store::{Locked, Store, io_error};
 
@@ -102,7 +104,12 @@ impl Shadow {
             Ok(_) => Seeded { modes: locked.modes(), unread: Vec::new(), recent },
             Err(_) => seed::plant(self, locked).await?,
         };
-        let mut listing = self.list(&index).await?;
+        let (mut listing, mut folders) = tokio::try_join!(self.list(&index), self.folders())?;
+        for nested in &listing.nested {
+            if let Ok(found) = std::fs::symlink_metadata(self.looker.root.join(nested)) {
+                folders.note(nested, &found);
+            }
+        }
         listing.add(unread);
         let unseen = self.unseen(&listing, &recent);
         listing.add(unseen.clone());
@@ -144,7 +151,15 @@ impl Shadow {
         let mark = blocking(move || locked.mark().map_err(io_error)).await?;
         recent.extend(stats);
         recent.retain(|_, stat| stat.is_after(mark.made - TICK));
-        Ok(Marked { shadow: self.clone(), mark, left_out, modes, nested, excludes, recent, added })
+        Ok(Marked { shadow: self.clone(), mark, left_out, modes, nested, folders, excludes, recent, added })
+    }
+
+    async fn folders(&self) -> Result<Folders, SnapshotError> {
+        let looker = self.looker.clone();
+        let (stop, stopped) = stop();
+        let folders = blocking(move || Folders::of(&looker, &stopped)).await;
+        drop(stop);
+        folders
     }
 
     /// Files that were written again, though nothing in the list says so.
