@@ -113,8 +113,25 @@ async fn c49_a_password_is_asked_as_one_and_shown_nowhere() {
     .await;
     // From the terminal that controls it, whatever its standard streams are.
     let getpass = "python3 -c 'import getpass; print(len(getpass.getpass(\"Password: \")))' </dev/null | cat";
-    check(getpass, &["s3cret phrase"], &[("Password:", true)], "Password: \n\n13\n").await;
+    check(getpass, &["s3cret phrase"], &[("Password:", true)], "Password: \n13\n").await;
     check("read -p 'Token: ' x; echo \"it is $x\"", &["hunter2"], &[("Token:", true)], "Token: \nit is [typed]\n")
+        .await;
+}
+
+/// They switch off the echo alone, and by no word of the prompt can it be told what is asked.
+#[tokio::test]
+async fn c49_what_is_typed_without_an_echo_is_a_secret_whatever_it_is_called() {
+    let getpass = "python3 -c 'import getpass; print(len(getpass.getpass(\"Vault key: \")))'";
+    check(getpass, &["s3cret"], &[("Vault key:", true)], "Vault key: \n6\n").await;
+    let stty = "stty -echo; printf 'One more: '; head -n 1 | wc -c; stty echo; read -p 'Name: ' x; echo \"${#x}\"";
+    check(stty, &["s3cret", "Ada"], &[("One more:", true), ("Name:", false)], "One more: 7\nName: \n3\n").await;
+    let openssl =
+        "openssl genrsa -aes128 -passout pass:s3cret 1024 >k.pem 2>log && openssl rsa -noout -in k.pem; echo $?";
+    if Fixture::new(&[]).shell.variables.find_program("openssl").is_some() {
+        let shown = "Enter pass phrase for k.pem:\n0\n";
+        check(openssl, &["s3cret"], &[("Enter pass phrase for k.pem:", true)], shown).await;
+    }
+    check("read -p 'Pass phrase of it: ' x", &["s3cret"], &[("Pass phrase of it:", true)], "Pass phrase of it: \n")
         .await;
 }
 

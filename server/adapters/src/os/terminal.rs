@@ -74,10 +74,11 @@ fn open_with(reads: Arc<AskReads>) -> io::Result<(Arc<Terminal>, Line)> {
     Ok((Arc::new(Terminal { ours, screen: Mutex::new(Screen::new()), reads }), Line(line)))
 }
 
-/// Echo is off from the beginning, so that nothing that is typed can be shown. `ECHONL` tells whether a program has switched it off: those that read passwords clear both.
+/// A program that switches the echo off hides what is typed. Some switch off nothing else, so that it is on to begin with, as they expect it; what comes of it is taken
+/// out by the screen.
 fn set_up(modes: &mut Termios) {
-    modes.local_modes.remove(LocalModes::ECHO);
-    modes.local_modes.insert(LocalModes::ICANON | LocalModes::ISIG | LocalModes::ECHONL | LocalModes::ECHOK);
+    modes.local_modes.remove(LocalModes::ECHONL);
+    modes.local_modes.insert(LocalModes::ICANON | LocalModes::ISIG | LocalModes::ECHO | LocalModes::ECHOK);
     modes.input_modes.insert(InputModes::ICRNL);
     // Lines end as they do in a pipe.
     modes.output_modes.remove(OutputModes::OPOST);
@@ -203,10 +204,11 @@ impl Terminal {
             tracing::warn!(bytes = text.len(), "more was typed for a command than a terminal takes as a line");
             return self.end_input().await;
         }
-        let is_line_wise = self.modes().is_none_or(|modes| modes.local_modes.contains(LocalModes::ICANON));
+        let modes = self.modes().map_or(LocalModes::ICANON, |modes| modes.local_modes);
+        let is_line_wise = modes.contains(LocalModes::ICANON);
         let mut bytes = text.as_bytes().to_vec();
         bytes.push(if is_line_wise { b'\n' } else { b'\r' });
-        self.screen().typed(text);
+        self.screen().typed(text, modes.contains(LocalModes::ECHO));
         self.write(&bytes).await;
     }
 
@@ -214,7 +216,7 @@ impl Terminal {
     async fn end_input(&self) {
         let modes = self.modes();
         let end = modes.map_or(4, |modes| modes.special_codes[SpecialCodeIndex::VEOF]);
-        self.screen().typed("");
+        self.screen().typed("", false);
         self.write(&[end]).await;
     }
 

@@ -7,10 +7,10 @@ use copydesk_engine::ports::BoxFuture;
 
 use super::*;
 
-/// As `readpassphrase` does it: without an echo, the prompt, and it reads.
+/// As programs read what nobody is to see: without an echo, the prompt, and it reads.
 fn asks(line: &OwnedFd, prompt: &str) {
     let mut modes = tcgetattr(line).unwrap();
-    modes.local_modes.remove(LocalModes::ECHO | LocalModes::ECHONL);
+    modes.local_modes.remove(LocalModes::ECHO);
     tcsetattr(line, OptionalActions::Flush, &modes).unwrap();
     assert_eq!(rustix::io::write(line, prompt.as_bytes()), Ok(prompt.len()));
 }

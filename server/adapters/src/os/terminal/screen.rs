@@ -18,6 +18,8 @@ pub(super) struct Screen {
     secrets: Vec<Vec<u8>>,
     /// What was typed last, until something else is shown.
     last: Vec<u8>,
+    /// Whether the terminal itself is about to show it.
+    is_echoed: bool,
     /// The beginning of something that was typed, perhaps.
     held: Vec<u8>,
 }
@@ -32,7 +34,14 @@ enum Holds {
 
 impl Screen {
     pub(super) fn new() -> Self {
-        Self { line: Vec::new(), changed: Instant::now(), secrets: Vec::new(), last: Vec::new(), held: Vec::new() }
+        Self {
+            line: Vec::new(),
+            changed: Instant::now(),
+            secrets: Vec::new(),
+            last: Vec::new(),
+            is_echoed: false,
+            held: Vec::new(),
+        }
     }
 
     /// What of it is to be seen; the end waits where it could become what was typed.
@@ -47,7 +56,9 @@ impl Screen {
             match self.holds(rest) {
                 Holds::Typed(length) => {
                     at += length;
-                    shown.extend(HIDDEN);
+                    if !std::mem::take(&mut self.is_echoed) {
+                        shown.extend(HIDDEN);
+                    }
                     self.last.clear();
                 }
                 Holds::Beginning => {
@@ -58,6 +69,7 @@ impl Screen {
                     // The newline of the typing itself stands before what the program makes of it.
                     if !matches!(rest[0], b'\r' | b'\n') {
                         self.last.clear();
+                        self.is_echoed = false;
                     }
                     shown.push(rest[0]);
                     at += 1;
@@ -84,10 +96,11 @@ impl Screen {
     }
 
     /// It will not be shown. What comes now is another line.
-    pub(super) fn typed(&mut self, text: &str) {
+    pub(super) fn typed(&mut self, text: &str, is_echoed: bool) {
         self.changed = Instant::now();
         self.line.clear();
         self.last = text.as_bytes().to_vec();
+        self.is_echoed = is_echoed && !text.is_empty();
         if text.len() >= TELLING && !self.secrets.iter().any(|known| known == text.as_bytes()) {
             self.secrets.push(text.as_bytes().to_vec());
             self.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
@@ -135,8 +148,13 @@ mod tests {
     /// What is shown of these pieces after the text was typed.
     #[track_caller]
     fn check(typed: &str, pieces: &[&str], expected: &str) {
+        check_with(typed, false, pieces, expected);
+    }
+
+    #[track_caller]
+    fn check_with(typed: &str, is_echoed: bool, pieces: &[&str], expected: &str) {
         let mut screen = Screen::new();
-        screen.typed(typed);
+        screen.typed(typed, is_echoed);
         let mut shown: Vec<u8> = pieces.iter().flat_map(|piece| screen.show(piece.as_bytes())).collect();
         shown.extend(screen.finish());
         assert_eq!(String::from_utf8_lossy(&shown), expected, "{typed:?} {pieces:?}");
@@ -161,6 +179,14 @@ mod tests {
     }
 
     #[test]
+    fn c49_the_echo_of_the_terminal_itself_is_nothing_to_show() {
+        check_with("hunter2", true, &["hun", "ter2\nit is hunter2\n"], "\nit is [typed]\n");
+        check_with("y", true, &["y\nyes, they say\n"], "\nyes, they say\n");
+        check_with("hunter2", true, &["busy\n", "hunter2\n"], "busy\n[typed]\n");
+        check_with("", true, &["\ny\n"], "\ny\n");
+    }
+
+    #[test]
     fn c49_a_prompt_is_the_last_line_in_plain_characters() {
         let mut screen = Screen::new();
         let mut check = |piece: &str, line: &str| {
@@ -173,7 +199,7 @@ mod tests {
         check("\r\u{e9}t\u{e9}? ", "\u{e9}t\u{e9}?");
         check("\n", "");
         check(&"x".repeat(10_000), &"x".repeat(PROMPT));
-        screen.typed("an answer");
+        screen.typed("an answer", false);
         assert_eq!(screen.line(), "");
     }
 }

@@ -66,15 +66,15 @@ impl Looks {
     }
 
     pub(super) fn is_secret(&self) -> bool {
-        const WORDS: [&str; 7] = ["password", "passphrase", "passwd", "passcode", "secret", "token", "pin"];
+        const WORDS: [&str; 8] = ["password", "passphrase", "phrase", "passwd", "passcode", "secret", "token", "pin"];
         let line = self.line.to_lowercase();
         let mut words = line.split(|char: char| !char.is_alphanumeric());
         self.hides() || words.any(|word| WORDS.contains(&word))
     }
 
-    /// What was switched off is not the echo itself, which is off anyhow.
+    /// Those that draw their own lines switch off both.
     fn hides(&self) -> bool {
-        self.local.contains(LocalModes::ICANON) && !self.local.contains(LocalModes::ECHONL)
+        self.local.contains(LocalModes::ICANON) && !self.local.contains(LocalModes::ECHO)
     }
 
     fn asks(&self) -> bool {
@@ -146,7 +146,7 @@ mod linux {
 mod tests {
     use super::*;
 
-    const PLAIN: LocalModes = LocalModes::ICANON.union(LocalModes::ECHONL);
+    const PLAIN: LocalModes = LocalModes::ICANON.union(LocalModes::ECHO);
 
     fn looks(milliseconds: u64, line: &str, reads: Reads, local: LocalModes) -> Looks {
         Looks { quiet: Duration::from_millis(milliseconds), line: line.to_owned(), reads, local }
@@ -199,6 +199,7 @@ mod tests {
         check("Name:", LocalModes::ICANON, true);
         check("Password for 'https://a@b':", PLAIN, true);
         check("Enter PIN:", PLAIN, true);
+        check("Enter pass phrase for k.pem:", PLAIN, true);
         check("Spinning? [y/N]", PLAIN, false);
         check("Password:", LocalModes::empty(), true);
     }
