@@ -1,18 +1,9 @@
 -- Asks: the preview, the menu, what is consent and what is not, and the peace of the user who types.
 
 local harness = require('harness')
-local equal, contains = harness.equal, harness.contains
+local equal, contains, with = harness.equal, harness.contains, harness.with
 
 local tests = {}
-
----@param options? table
----@param test fun(child: Child)
-local function with(options, test)
-  local child = harness.child(options)
-  local passed, problem = xpcall(test, debug.traceback, child)
-  child:stop()
-  assert(passed, problem)
-end
 
 local COMMAND = [[
   local request = ask({ toolCallId = 'c1', title = 'Run make', kind = 'execute',

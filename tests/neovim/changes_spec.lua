@@ -1,7 +1,7 @@
 -- The review of the agent's changes: signs, the way from hunk to hunk, decisions; diffs, undo and redo.
 
 local harness = require('harness')
-local equal, contains = harness.equal, harness.contains
+local equal, contains, with = harness.equal, harness.contains, harness.with
 
 local tests = {}
 
@@ -71,18 +71,6 @@ local STORY = [[
     reply(result)
   end
 ]]
-
----@param options table?
----@param test fun(child: Child)
-local function with(options, test)
-  local child = harness.child(options)
-  local passed, problem = xpcall(test, debug.traceback, child)
-  if not passed then
-    problem = ('%s\nthe conversation:\n%s\ntold:\n%s'):format(problem, child:chat(), child:told())
-  end
-  child:stop()
-  assert(passed, problem)
-end
 
 --- Lets the daemon live on with this story, and waits until it is told.
 ---@param child Child

@@ -1,18 +1,9 @@
 -- The conversation, the prompt window, the life of the daemon.
 
 local harness = require('harness')
-local equal, contains = harness.equal, harness.contains
+local equal, contains, with = harness.equal, harness.contains, harness.with
 
 local tests = {}
-
----@param options? table
----@param test fun(child: Child)
-local function with(options, test)
-  local child = harness.child(options)
-  local passed, problem = xpcall(test, debug.traceback, child)
-  child:stop()
-  assert(passed, problem)
-end
 
 function tests.nothing_runs_before_the_first_command()
   with(nil, function(child)

@@ -9,13 +9,10 @@ local tests = {}
 ---@param test fun(child: Child)
 ---@param more? table<string, string>
 local function with(text, test, more)
-  local child = harness.child({ files = vim.tbl_extend('force', { ['a.txt'] = text }, more or {}) })
-  local passed, problem = xpcall(function()
+  harness.with({ files = vim.tbl_extend('force', { ['a.txt'] = text }, more or {}) }, function(child)
     child:command('edit a.txt')
     test(child)
-  end, debug.traceback)
-  child:stop()
-  assert(passed, problem)
+  end)
 end
 
 --- The story's words for an edit of `a.txt`.

@@ -8,10 +8,7 @@ local tests = {}
 ---@param files table<string, string>
 ---@param test fun(child: Child)
 local function with(files, test)
-  local child = harness.child({ files = files })
-  local passed, problem = xpcall(test, debug.traceback, child)
-  child:stop()
-  assert(passed, problem)
+  harness.with({ files = files }, test)
 end
 
 --- Asks for a request of the daemon, and shows its result in one line.

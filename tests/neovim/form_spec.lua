@@ -7,10 +7,7 @@ local tests = {}
 
 ---@param test fun(child: Child)
 local function with(test)
-  local child = harness.child()
-  local passed, problem = xpcall(test, debug.traceback, child)
-  child:stop()
-  assert(passed, problem)
+  harness.with(nil, test)
 end
 
 local WAY = [[

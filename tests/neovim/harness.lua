@@ -234,6 +234,21 @@ function M.child(options)
   return child
 end
 
+--- A child for one test, which is ended with it. A failure comes with what was to be seen.
+---@param options? table As of `child`.
+---@param test fun(child: Child)
+function M.with(options, test)
+  local child = M.child(options)
+  local passed, problem = xpcall(test, debug.traceback, child)
+  local answers, mode = pcall(child.request, child, 'nvim_get_mode')
+  -- A Neovim that waits for a key answers nothing else.
+  if not passed and answers and not mode.blocking then
+    problem = ('%s\nthe conversation:\n%s\ntold:\n%s'):format(problem, child:chat(), child:told())
+  end
+  child:stop()
+  assert(passed, problem)
+end
+
 --- Waits for the menu of this number, from one.
 ---@param number integer
 ---@return { prompt: string, rows: string[] }

@@ -2,8 +2,9 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -160,6 +161,16 @@ impl Home {
             .stderr(log)
             .kill_on_drop(true);
         command
+    }
+
+    /// The program with these arguments, without input and with a quiet log, up to its end: exit code, standard output and standard error.
+    pub async fn ended(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::null()).stderr(Stdio::piped()).env("COPYDESK_LOG", "error");
+        let output = tokio::time::timeout(Duration::from_secs(30), command.output()).await.expect("an end in time");
+        let Output { status, stdout, stderr } = output.expect("the program starts");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        (status.code(), text(stdout), text(stderr))
     }
 
     /// `copydesk serve`.

@@ -67,9 +67,14 @@ impl FakeEditor {
 
     /// Starts the built daemon in this home, and initializes it with the home's project as its folder.
     pub async fn open(home: Home) -> Self {
-        let folder = uri(&home.workspace());
+        let folders = vec![uri(&home.workspace())];
+        Self::open_with(home, Capabilities { folders, ..Capabilities::default() }).await
+    }
+
+    /// Starts the built daemon in this home, and initializes it.
+    pub async fn open_with(home: Home, capabilities: Capabilities) -> Self {
         let mut editor = Self::spawn(home);
-        editor.initialize(Capabilities { folders: vec![folder], ..Capabilities::default() }).await;
+        editor.initialize(capabilities).await;
         editor
     }
 
@@ -304,6 +309,12 @@ impl FakeEditor {
     /// `session/prompt` with a text: the id of the request.
     pub fn prompt(&self, session: &str, text: &str) -> i64 {
         self.send("session/prompt", prompt_params(session, text))
+    }
+
+    /// A turn of a text, up to its end by the model.
+    pub async fn turn(&self, session: &str, text: &str) {
+        let prompt = self.prompt(session, text);
+        assert_eq!(self.await_response(prompt).await.expect("an answer")["stopReason"], "end_turn");
     }
 
     /// `textDocument/didOpen`, with version 1.

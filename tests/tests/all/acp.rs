@@ -268,8 +268,7 @@ async fn r21_1_streamed_deltas_are_merged_and_none_is_lost() {
     let (model, client) = with_model([reply], json!({})).await;
     let session = client.new_session().await;
     let start = std::time::Instant::now();
-    let prompt = client.prompt(&session, "go");
-    client.await_response(prompt).await.unwrap();
+    client.turn(&session, "go").await;
     let took = start.elapsed();
     let updates = updates(&client);
     let chunks = of_kind(&updates, "agent_message_chunk");
@@ -324,8 +323,7 @@ async fn problems_of_the_configuration_stand_before_the_first_turn_s_text() {
     configure_badly(client.home());
     let session = client.new_session().await;
     for expected in [2, 1] {
-        let prompt = client.prompt(&session, "go");
-        client.await_response(prompt).await.unwrap();
+        client.turn(&session, "go").await;
         let updates = updates(&client);
         let chunks = of_kind(&updates, "agent_message_chunk");
         assert_eq!(chunks.len(), expected, "{chunks:?}");
@@ -375,8 +373,7 @@ async fn shown_files(wire: Wire) {
     home.write("b.pdf", pdf_bytes(2));
     let client = FakeEditor::open_acp(home, json!({})).await;
     let session = client.new_session().await;
-    let prompt = client.prompt(&session, "What is there?");
-    assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+    client.turn(&session, "What is there?").await;
     assert_eq!(shown_by(&updates(&client)), [PIXEL], "once, at the end of its call");
     let home = client.home().clone();
     client.finish().await;
@@ -385,8 +382,7 @@ async fn shown_files(wire: Wire) {
     let load = json!({ "sessionId": session, "cwd": home.workspace(), "mcpServers": [] });
     client.request("session/load", load).await.unwrap();
     assert_eq!(shown_by(&updates(&client)), [PIXEL], "again after a load");
-    let prompt = client.prompt(&session, "Of what colour?");
-    assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+    client.turn(&session, "Of what colour?").await;
     let image = format!("data:image/png;base64,{PIXEL}");
     let document = format!("data:application/pdf;base64,{}", BASE64_STANDARD.encode(pdf_bytes(2)));
     for request in &model.requests()[1..] {
@@ -447,8 +443,7 @@ async fn image_turns(wire: Wire) {
     let updates = updates(&client);
     let told: Vec<_> = of_kind(&updates, "user_message_chunk").iter().map(|update| &update["content"]).collect();
     assert_eq!(told, [&json!({ "type": "text", "text": "What is this?" }), &image]);
-    let prompt = client.prompt(&session, "Of what colour?");
-    assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+    client.turn(&session, "Of what colour?").await;
     for request in model.requests() {
         assert_eq!(request.images(), [format!("data:image/png;base64,{PIXEL}")]);
     }

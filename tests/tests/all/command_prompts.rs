@@ -51,10 +51,8 @@ async fn c49_r7_2_the_user_types_what_a_command_asks_and_it_is_stored_nowhere() 
         let client = match face {
             "acp" => FakeEditor::open_acp(home, secrets()).await,
             _ => {
-                let mut editor = FakeEditor::spawn(home);
                 let opt_in = json!({ "protocol": 1, "acp": secrets() });
-                editor.initialize(Capabilities { opt_in, ..Capabilities::default() }).await;
-                editor
+                FakeEditor::open_with(home, Capabilities { opt_in, ..Capabilities::default() }).await
             }
         };
         client.disregard("session/update");

@@ -63,8 +63,7 @@ async fn c26_r5_1_what_commands_changed_is_read_at_once_and_recorded_with_what_w
         json!({ "reloaded": [], "conflicts": [] })
     });
     let session = editor.new_session().await;
-    let prompt = editor.prompt(&session, "go");
-    editor.await_response(prompt).await.unwrap();
+    editor.turn(&session, "go").await;
     let requests = model.requests();
     let results = requests.last().unwrap().results();
     assert!(results[0].contains("f was changed meanwhile"), "{results:?}");

@@ -1,7 +1,7 @@
 //! Diffs of what the agent did, from the built program: over the wire and at the command line. Needs the program: `cargo build -p copydesk`.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use copydesk_tests::daemon::Home;
 use copydesk_tests::fake_editor::{FakeEditor, uri};
@@ -49,16 +49,8 @@ async fn start() -> (ScriptedModel, Home) {
     (model, home)
 }
 
-async fn run(home: &Home, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = home.command(arguments);
-    command.stdin(Stdio::null()).stderr(Stdio::piped()).env("COPYDESK_LOG", "error");
-    let ended = command.output().await.unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (ended.status.code(), text(ended.stdout), text(ended.stderr))
-}
-
 async fn diff(home: &Home, arguments: &[&str]) -> String {
-    let (code, output, errors) = run(home, &[&["diff"], arguments].concat()).await;
+    let (code, output, errors) = home.ended(&[&["diff"], arguments].concat()).await;
     assert_eq!((code, errors.as_str()), (Some(0), ""), "{arguments:?}");
     output
 }
@@ -91,11 +83,11 @@ deleted file mode 100644
 #[tokio::test]
 async fn r5_1_a_diff_of_a_turn_a_session_or_against_head_comes_from_the_command_line() {
     let (model, home) = start().await;
-    let (code, _, errors) = run(&home, &["diff"]).await;
+    let (code, _, errors) = home.ended(&["diff"]).await;
     assert_eq!(code, Some(1));
     assert!(errors.contains("There was no session in"), "{errors}");
     for arguments in [&["run", "first"][..], &["run", "-c", "second"]] {
-        let (code, _, errors) = run(&home, arguments).await;
+        let (code, _, errors) = home.ended(arguments).await;
         assert_eq!(code, Some(0), "{errors}");
     }
     assert_eq!(diff(&home, &[]).await, LAST_TURN);
@@ -120,10 +112,10 @@ async fn r5_1_a_diff_of_a_turn_a_session_or_against_head_comes_from_the_command_
     assert_eq!(turns(&["--json"]).await, both[1..]);
     assert!(diff(&home, &["--turn", &both[0]]).await.contains("-1\n+one\n"));
     assert!(turns(&["--head", "--json"]).await.is_empty());
-    let (code, _, errors) = run(&home, &["undo", "--turn", &both[0]]).await;
+    let (code, _, errors) = home.ended(&["undo", "--turn", &both[0]]).await;
     assert_eq!(code, Some(0), "{errors}");
     assert_eq!(turns(&["--all", "--json"]).await, both[1..]);
-    let (code, _, errors) = run(&home, &["undo", "--redo"]).await;
+    let (code, _, errors) = home.ended(&["undo", "--redo"]).await;
     assert_eq!(code, Some(0), "{errors}");
     assert_eq!(turns(&["--all", "--json"]).await, both);
 
@@ -147,7 +139,7 @@ async fn r5_1_a_diff_of_a_turn_a_session_or_against_head_comes_from_the_command_
         (&["diff", "--session", "ses_9"], 1, "Session ses_9 is not known."),
         (&["diff", "--head", "--all"], 2, "cannot be used with"),
     ] {
-        let (ended, output, errors) = run(&home, arguments).await;
+        let (ended, output, errors) = home.ended(arguments).await;
         assert_eq!((ended, output.as_str()), (Some(code), ""), "{errors}");
         assert!(errors.contains(expected), "{errors}");
     }
@@ -173,8 +165,7 @@ async fn r5_1_diffs_go_over_the_wire_and_show_what_an_editor_has_not_saved() {
         Ok(json!({ "diff": "", "files": [], "turns": [], "added": 0, "removed": 0 }))
     );
     for prompt in ["first", "second"] {
-        let prompt = editor.prompt(&session, prompt);
-        editor.await_response(prompt).await.unwrap();
+        editor.turn(&session, prompt).await;
     }
     let last = editor.request("_copydesk/diff", json!({ "sessionId": session })).await.unwrap();
     assert_eq!(last["diff"], LAST_TURN);

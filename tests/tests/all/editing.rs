@@ -24,8 +24,9 @@ impl Turn {
         home.use_model(&model.base_url());
         let document = uri(&home.write("a.txt", on_disk));
         let folders = vec![uri(&home.workspace())];
-        let mut editor = FakeEditor::spawn(home);
-        editor.initialize(Capabilities { encodings: vec![encoding], folders, ..Capabilities::default() }).await;
+        let editor =
+            FakeEditor::open_with(home, Capabilities { encodings: vec![encoding], folders, ..Capabilities::default() })
+                .await;
         editor.disregard("session/update");
         Self { model, editor, document }
     }
@@ -52,8 +53,7 @@ impl Turn {
     /// The result of the call, as the model got it.
     async fn run(&self) -> String {
         let session = self.editor.new_session().await;
-        let prompt = self.editor.prompt(&session, "go");
-        self.editor.await_response(prompt).await.unwrap();
+        self.editor.turn(&session, "go").await;
         let requests = self.model.requests();
         requests.iter().find_map(|request| request.results().first().map(|&text| text.to_owned())).unwrap()
     }

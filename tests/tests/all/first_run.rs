@@ -1,7 +1,5 @@
 //! The first minutes with the program: no model, no configuration, a local server, an old or a new partner. On the built daemon.
 
-use std::process::Stdio;
-
 use copydesk_tests::daemon::Home;
 use copydesk_tests::fake_editor::{Capabilities, FakeEditor, LIMIT};
 use copydesk_tests::raw_client::RawClient;
@@ -127,11 +125,11 @@ async fn a_store_of_a_newer_version_is_refused_with_a_text_and_left_as_it_is() {
     check(daemon.request("session/new", new).await["error"]["message"].as_str().unwrap());
     daemon.finish().await;
     check(&refusal_of_acp(&home).await);
-    let run = home.command(&["run", "hello"]).stderr(Stdio::piped()).output().await.unwrap();
-    assert!(!run.status.success());
-    check(&String::from_utf8(run.stderr).unwrap());
-    let doctor = home.command(&["doctor"]).output().await.unwrap();
-    assert_eq!(doctor.status.code(), Some(1));
-    check(&String::from_utf8(doctor.stdout).unwrap());
+    let (code, _, errors) = home.ended(&["run", "hello"]).await;
+    assert_eq!(code, Some(1));
+    check(&errors);
+    let (code, doctor, _) = home.ended(&["doctor"]).await;
+    assert_eq!(code, Some(1));
+    check(&doctor);
     assert_eq!(std::fs::read(&store).unwrap(), bytes);
 }

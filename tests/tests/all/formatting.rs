@@ -27,8 +27,7 @@ async fn edited(open: Option<&str>) -> (String, String, Vec<String>, Option<Stri
     );
     let document = uri(&home.write("a.txt", "old\nlast\n"));
     let folders = vec![uri(&home.workspace())];
-    let mut editor = FakeEditor::spawn(home);
-    editor.initialize(Capabilities { folders, ..Capabilities::default() }).await;
+    let editor = FakeEditor::open_with(home, Capabilities { folders, ..Capabilities::default() }).await;
     editor.disregard("session/update");
     editor.script(
         "_copydesk/diagnostics",
@@ -38,8 +37,7 @@ async fn edited(open: Option<&str>) -> (String, String, Vec<String>, Option<Stri
         editor.open_document(&document, "plaintext", text);
     }
     let session = editor.new_session().await;
-    let prompt = editor.prompt(&session, "go");
-    editor.await_response(prompt).await.unwrap();
+    editor.turn(&session, "go").await;
     let result = model.requests().last().unwrap().results()[0].to_owned();
     let workspace = editor.home().workspace();
     let file = std::fs::read_to_string(workspace.join("a.txt")).unwrap();
@@ -77,13 +75,11 @@ async fn formatted_by(programs: &Path, files: &[(&str, &str)], edit: [&str; 3]) 
     home.use_model_with(&model.base_url(), json!({}), keys);
     files.iter().for_each(|(name, text)| drop(home.write(name, text)));
     let folders = vec![uri(&home.workspace())];
-    let mut editor = FakeEditor::spawn(home);
     let opt_in = json!({ "protocol": 1, "acp": {} });
-    editor.initialize(Capabilities { opt_in, folders, ..Capabilities::default() }).await;
+    let editor = FakeEditor::open_with(home, Capabilities { opt_in, folders, ..Capabilities::default() }).await;
     editor.disregard("session/update");
     let session = editor.new_session().await;
-    let prompt = editor.prompt(&session, "go");
-    editor.await_response(prompt).await.unwrap();
+    editor.turn(&session, "go").await;
     let result = model.requests().last().unwrap().results()[0].to_owned();
     let text = std::fs::read_to_string(editor.home().workspace().join(file)).unwrap();
     editor.finish().await;

@@ -42,9 +42,8 @@ async fn results(home: Home, case: &Case<'_>, open: &[(&str, &str)]) -> Vec<Stri
         json!({ "permission": { "edit": "allow", "doom_loop": "allow" } }),
     );
     let folders = vec![uri(&home.workspace())];
-    let mut editor = FakeEditor::spawn(home);
     let opt_in = json!({ "protocol": 1, "acp": {} });
-    editor.initialize(Capabilities { opt_in, folders, ..Capabilities::default() }).await;
+    let editor = FakeEditor::open_with(home, Capabilities { opt_in, folders, ..Capabilities::default() }).await;
     editor.disregard("session/update");
     editor.answer_permissions_with("allow_once");
     for (file, text) in open {
@@ -52,8 +51,7 @@ async fn results(home: Home, case: &Case<'_>, open: &[(&str, &str)]) -> Vec<Stri
         editor.open_document(&document, "python", text);
     }
     let session = editor.new_session().await;
-    let prompt = editor.prompt(&session, "go");
-    editor.await_response(prompt).await.unwrap();
+    editor.turn(&session, "go").await;
     let requests = model.requests();
     let results = requests.last().unwrap().results().iter().map(|&result| result.to_owned()).collect();
     editor.finish().await;
@@ -154,8 +152,7 @@ async fn doctor_names_the_servers_that_the_project_wants_and_that_are_not_there(
     home.set_variable("PATH", &format!("{}:/usr/bin:/bin", ty().display()));
     home.write("pyproject.toml", "[project]\nname = \"p\"\nversion = \"1\"\n");
     home.write("gleam.toml", "");
-    let doctor = home.command(&["doctor"]).output().await.unwrap();
-    let text = String::from_utf8(doctor.stdout).unwrap();
+    let (_, text, _) = home.ended(&["doctor"]).await;
     let of = |says: &str| text.lines().filter(|line| line.contains(" servers ") && line.contains(says)).count();
     assert_eq!(of("ty by "), 1, "{text}");
     assert_eq!(of("gleam not found"), 1, "{text}");
@@ -176,13 +173,11 @@ async fn asked(calls: Vec<serde_json::Value>) -> (Vec<String>, [String; 2]) {
     let config = json!({ "permission": { "edit": "allow" }, "tools": { "lsp": true } });
     home.use_model_with(&model.base_url(), json!({}), config);
     let folders = vec![uri(&home.workspace())];
-    let mut editor = FakeEditor::spawn(home);
     let opt_in = json!({ "protocol": 1, "acp": {} });
-    editor.initialize(Capabilities { opt_in, folders, ..Capabilities::default() }).await;
+    let editor = FakeEditor::open_with(home, Capabilities { opt_in, folders, ..Capabilities::default() }).await;
     editor.disregard("session/update");
     let session = editor.new_session().await;
-    let prompt = editor.prompt(&session, "go");
-    editor.await_response(prompt).await.unwrap();
+    editor.turn(&session, "go").await;
     let requests = model.requests();
     let results = requests.last().unwrap().results().iter().map(|&result| result.to_owned()).collect();
     let files = ["a.py", "b.py"].map(|file| std::fs::read_to_string(editor.home().workspace().join(file)).unwrap());

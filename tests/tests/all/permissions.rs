@@ -1,7 +1,7 @@
 //! Grants and modes of permission on the built program: over ACP, by `copydesk permissions`, and in `copydesk run`. Needs `cargo build -p copydesk`.
 
 use copydesk_tests::daemon::Home;
-use copydesk_tests::fake_editor::{FakeEditor, LIMIT};
+use copydesk_tests::fake_editor::FakeEditor;
 use copydesk_tests::scripted_model::{Reply, Script, ScriptedModel};
 use serde_json::{Value, json};
 
@@ -23,14 +23,8 @@ fn runs(text: &'static str) -> Script {
 
 /// Standard output, or `failed: ` with standard error; the home as `~`.
 async fn permissions(home: &Home, arguments: &[&str]) -> String {
-    let mut command = home.command(&[&["permissions"], arguments].concat());
-    let output = command.stderr(std::process::Stdio::piped()).output();
-    let output = tokio::time::timeout(LIMIT, output).await.unwrap().unwrap();
-    let text = if output.status.success() {
-        String::from_utf8(output.stdout).unwrap()
-    } else {
-        format!("failed: {}", String::from_utf8(output.stderr).unwrap())
-    };
+    let (code, output, errors) = home.ended(&[&["permissions"], arguments].concat()).await;
+    let text = if code == Some(0) { output } else { format!("failed: {errors}") };
     text.replace(&home.path().display().to_string(), "~")
 }
 
@@ -54,12 +48,6 @@ async fn turn_that_is_asked(client: &FakeEditor, session: &str, label: &str) -> 
     params
 }
 
-/// Fails where an ask comes.
-async fn free_turn(client: &FakeEditor, session: &str) {
-    let prompt = client.prompt(session, "go");
-    assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
-}
-
 async fn grants(client: &FakeEditor, session: &str, revoke: &[&str]) -> Value {
     let params = json!({ "sessionId": session, "revoke": revoke });
     client.request("_copydesk/grants", params).await.unwrap()
@@ -80,7 +68,7 @@ async fn r9_1_what_is_allowed_in_a_project_is_seen_by_other_daemons_and_taken_ba
     let other = FakeEditor::open_acp(home.clone(), json!({})).await;
     other.disregard("session/update");
     let elsewhere = other.new_session().await;
-    free_turn(&other, &elsewhere).await;
+    other.turn(&elsewhere, "go").await;
     let answer = grants(&other, &elsewhere, &[]).await;
     assert_eq!((&answer["revoked"], answer["grants"].as_array().unwrap().len()), (&json!(0), 1), "{answer}");
     let grant = &answer["grants"][0];
@@ -203,9 +191,8 @@ async fn r9_1_what_the_command_line_allows_everywhere_is_not_asked_and_an_explic
     permissions(&home, &["allow", "bash", "*", "--everywhere"]).await;
     permissions(&home, &["allow", "edit", "made", "--everywhere"]).await;
     let run = async |home: &Home| {
-        let output = home.command(&["run", "go"]).stderr(std::process::Stdio::piped()).output();
-        let output = tokio::time::timeout(LIMIT, output).await.unwrap().unwrap();
-        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+        let (_, output, errors) = home.ended(&["run", "go"]).await;
+        output + &errors
     };
     let said = run(&home).await;
     assert!(home.workspace().join("made").exists(), "{said}");
@@ -245,7 +232,7 @@ async fn r9_3_the_mode_is_an_option_of_the_session_told_and_kept_with_it() {
     let told = client.await_update("config_option_update").await;
     assert_eq!(permission(&told["configOptions"])["currentValue"], "workspace");
     client.disregard("session/update");
-    free_turn(&client, &session).await;
+    client.turn(&session, "go").await;
     client.finish().await;
 
     let later = FakeEditor::open_acp(home.clone(), json!({})).await;
@@ -253,7 +240,7 @@ async fn r9_3_the_mode_is_an_option_of_the_session_told_and_kept_with_it() {
     let load = json!({ "sessionId": session, "cwd": home.workspace(), "mcpServers": [] });
     let loaded = later.request("session/load", load).await.unwrap();
     assert_eq!(permission(&loaded["configOptions"])["currentValue"], "workspace");
-    free_turn(&later, &session).await;
+    later.turn(&session, "go").await;
     assert!(home.workspace().join("three").is_dir());
     later.finish().await;
     model.finish();
@@ -264,11 +251,7 @@ async fn r9_3_the_mode_is_chosen_on_the_command_line_and_in_the_configuration() 
     let write = || Reply::call("write", json!({ "filePath": "a.txt", "content": "text\n" }));
     let (model, home) = start([write(), Reply::text("Done."), write(), Reply::text("Done.")]).await;
     let file = home.workspace().join("a.txt");
-    let run = async |arguments: &[&str]| {
-        let mut command = home.command(&[&["run"], arguments].concat());
-        let output = command.stderr(std::process::Stdio::piped()).output();
-        tokio::time::timeout(LIMIT, output).await.unwrap().unwrap().status.code()
-    };
+    let run = async |arguments: &[&str]| home.ended(&[&["run"], arguments].concat()).await.0;
     assert_eq!(run(&["--permission-mode", "workspace", "go"]).await, Some(0));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "text\n");
     assert_eq!(run(&["--permission-mode", "free", "go"]).await, Some(2));

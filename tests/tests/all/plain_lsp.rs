@@ -27,8 +27,7 @@ async fn start_with(keys: Value, capabilities: Capabilities, script: impl Into<S
     let home = Home::new();
     home.use_model_with(&model.base_url(), json!({}), keys);
     let folders = vec![uri(&home.workspace())];
-    let mut editor = FakeEditor::spawn(home);
-    editor.initialize(Capabilities { folders, ..capabilities }).await;
+    let editor = FakeEditor::open_with(home, Capabilities { folders, ..capabilities }).await;
     editor.script("window/workDoneProgress/create", |_| Value::Null);
     (model, editor)
 }

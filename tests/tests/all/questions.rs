@@ -40,9 +40,8 @@ async fn serve(script: impl Into<Script>, acp: Value) -> (ScriptedModel, FakeEdi
     let model = ScriptedModel::start(script).await;
     let home = Home::new();
     home.use_model(&model.base_url());
-    let mut editor = FakeEditor::spawn(home);
     let opt_in = json!({ "protocol": 1, "acp": acp });
-    editor.initialize(Capabilities { opt_in, ..Capabilities::default() }).await;
+    let editor = FakeEditor::open_with(home, Capabilities { opt_in, ..Capabilities::default() }).await;
     editor.disregard("session/update");
     (model, editor)
 }
@@ -263,9 +262,8 @@ async fn plain(capabilities: Capabilities, script: impl Into<Script>) -> (Script
     let home = Home::new();
     home.use_model(&model.base_url());
     let folders = vec![uri(&home.workspace())];
-    let mut editor = FakeEditor::spawn(home);
     let capabilities = Capabilities { opt_in: Value::Null, progress: true, folders, ..capabilities };
-    editor.initialize(capabilities).await;
+    let editor = FakeEditor::open_with(home, capabilities).await;
     editor.script("window/workDoneProgress/create", |_| Value::Null);
     editor.disregard("window/showMessage");
     (model, editor)

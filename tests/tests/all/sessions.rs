@@ -149,8 +149,7 @@ async fn c95_r12_4_after_each_end_in_the_middle_of_a_turn_the_conversation_is_wh
         assert!(rest.len() == 1 && rest[0].contains("Interrupted"), "{end:?}: {told:?}");
         assert_eq!(model.requests().len(), asked, "nothing goes on by itself");
 
-        let prompt = editor.prompt(&session, "go on");
-        assert_eq!(editor.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+        editor.turn(&session, "go on").await;
         editor.disregard("session/update");
         editor.finish().await;
         gate.open();
@@ -165,8 +164,7 @@ async fn c94_two_daemons_share_a_store_and_a_session_is_written_by_one_of_them()
     let two = FakeEditor::open(home.clone()).await;
     one.disregard("session/update");
     let session = one.new_session().await;
-    let prompt = one.prompt(&session, "first");
-    one.await_response(prompt).await.unwrap();
+    one.turn(&session, "first").await;
 
     let answer = two.request("session/load", load_params(&home, &session)).await.unwrap();
     assert_eq!(answer["_meta"]["copydesk"]["readOnly"], true);
@@ -181,8 +179,7 @@ async fn c94_two_daemons_share_a_store_and_a_session_is_written_by_one_of_them()
     let answer = two.request("session/resume", taking_over(&home, &session)).await.unwrap();
     assert_eq!(answer["_meta"], Value::Null);
     two.disregard("session/update");
-    let prompt = two.prompt(&session, "mine");
-    assert_eq!(two.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+    two.turn(&session, "mine").await;
     let prompt = one.prompt(&session, "still mine?");
     assert!(one.await_response(prompt).await.unwrap_err().message.contains("another Copydesk"));
 
@@ -193,8 +190,7 @@ async fn c94_two_daemons_share_a_store_and_a_session_is_written_by_one_of_them()
     two.finish().await;
     let answer = one.request("session/load", load_params(&home, &session)).await.unwrap();
     assert_eq!(answer["_meta"], Value::Null);
-    let prompt = one.prompt(&session, "now?");
-    assert_eq!(one.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+    one.turn(&session, "now?").await;
     one.finish().await;
     model.finish();
 }
@@ -211,8 +207,7 @@ async fn r12_3_sessions_are_listed_with_title_and_time_and_deleted() {
     }
     assert_eq!(editor.request("session/list", json!({})).await, Ok(json!({ "sessions": [] })));
     let session = editor.new_session().await;
-    let prompt = editor.prompt(&session, "  Does it\nwork? ");
-    editor.await_response(prompt).await.unwrap();
+    editor.turn(&session, "  Does it\nwork? ").await;
 
     for params in [json!({}), json!({ "cwd": home.workspace() })] {
         let listed = editor.request("session/list", params).await.unwrap();

@@ -57,13 +57,6 @@ impl Repository {
         command
     }
 
-    async fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
-        let command = self.command(arguments).stdout(Stdio::piped()).output();
-        let ended = tokio::time::timeout(Duration::from_secs(30), command).await.unwrap().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (ended.status.code(), text(ended.stdout), text(ended.stderr))
-    }
-
     fn finish(self) {
         self.mine.finish();
         self.evil.finish();
@@ -156,15 +149,8 @@ async fn c65_hostile_repository_does_nothing_before_it_is_trusted_and_a_change_a
 async fn open_editor(home: Home, trust: Value) -> FakeEditor {
     let mut opt_in = Capabilities::default().opt_in;
     opt_in["trust"] = trust;
-    let mut editor = FakeEditor::spawn(home);
-    let folders = vec![uri(&editor.home().workspace())];
-    editor.initialize(Capabilities { opt_in, folders, ..Capabilities::default() }).await;
-    editor
-}
-
-async fn turn(editor: &FakeEditor, session: &str) {
-    let prompt = editor.prompt(session, "go");
-    editor.await_response(prompt).await.unwrap();
+    let folders = vec![uri(&home.workspace())];
+    FakeEditor::open_with(home, Capabilities { opt_in, folders, ..Capabilities::default() }).await
 }
 
 #[tokio::test]
@@ -175,18 +161,18 @@ async fn r19_1_an_editors_own_trust_is_honoured_and_its_withdrawal_too() {
     editor.disregard("window/showMessage");
     editor.disregard("session/update");
     let session = editor.new_session().await;
-    turn(&editor, &session).await;
+    editor.turn(&session, "go").await;
     assert_eq!((mine.requests().len(), evil.requests().len()), (1, 0));
 
     // No question is left without an answer, or the end of the test would say so.
     editor.notify("_copydesk/trust_changed", json!({ "trust": "trusted" }));
-    turn(&editor, &session).await;
+    editor.turn(&session, "go").await;
     assert_eq!((mine.requests().len(), evil.requests().len()), (1, 1));
 
     editor.notify("_copydesk/trust_changed", json!({ "trust": "untrusted" }));
-    turn(&editor, &session).await;
+    editor.turn(&session, "go").await;
     editor.notify("_copydesk/trust_changed", json!({ "trust": "whatever" }));
-    turn(&editor, &session).await;
+    editor.turn(&session, "go").await;
     assert_eq!((mine.requests().len(), evil.requests().len()), (3, 1));
     editor.finish().await;
     mine.finish();
@@ -214,8 +200,7 @@ async fn r19_1_an_editor_without_a_word_of_its_own_is_asked() {
 #[tokio::test]
 async fn r19_1_a_plain_editor_asks_by_messages_whose_answers_are_labels() {
     let Repository { home, mine, evil, .. } = Repository::new([Reply::text("Mine.")], []).await;
-    let mut editor = FakeEditor::spawn(home);
-    let folders = vec![uri(&editor.home().workspace())];
+    let folders = vec![uri(&home.workspace())];
     let plain = Capabilities {
         opt_in: Value::Null,
         progress: true,
@@ -224,7 +209,7 @@ async fn r19_1_a_plain_editor_asks_by_messages_whose_answers_are_labels() {
         folders,
         ..Capabilities::default()
     };
-    editor.initialize(plain).await;
+    let editor = FakeEditor::open_with(home, plain).await;
     editor.disregard("window/showMessage");
     editor.script("window/workDoneProgress/create", |_| Value::Null);
     let prompt = json!({ "command": "copydesk.prompt", "arguments": ["go"] });
@@ -274,48 +259,48 @@ async fn r19_1_at_a_terminal_it_is_asked_there() {
 #[tokio::test]
 async fn r19_1_without_a_terminal_it_stays_untrusted_and_says_what_helps() {
     let repository = Repository::new([Reply::text("Mine."), Reply::text("Mine.")], [Reply::text("Theirs.")]).await;
-    let (code, output, errors) = repository.run(&["run", "go"]).await;
+    let (code, output, errors) = repository.home.ended(&["run", "go"]).await;
     assert_eq!(code, Some(0), "{errors}");
     assert!(output.contains("Mine.") && output.contains("copydesk trust allow"), "{output}");
     assert!(errors.contains("no terminal") && errors.contains("copydesk trust"), "{errors}");
     repository.check_untouched();
 
-    let (code, output, _) = repository.run(&["trust"]).await;
+    let (code, output, _) = repository.home.ended(&["trust"]).await;
     assert_eq!(code, Some(0));
     for part in
         ["programs (waits for your decision)", "keys (waits", "mcp.x = ", "permission.* = \"allow\"", "trust allow"]
     {
         assert!(output.contains(part), "{part}: {output}");
     }
-    let (_, check, _) = repository.run(&["config", "check"]).await;
+    let (_, check, _) = repository.home.ended(&["config", "check"]).await;
     assert!(check.contains("lsp.own: left out") && check.contains("copydesk trust"), "{check}");
-    let (code, output, _) = repository.run(&["trust", "allow", "--only", "programs"]).await;
+    let (code, output, _) = repository.home.ended(&["trust", "allow", "--only", "programs"]).await;
     assert!(code == Some(0) && output.contains("programs (trusted from now on)"), "{output}");
     assert!(!output.contains("keys"), "{output}");
-    repository.run(&["run", "go"]).await;
+    repository.home.ended(&["run", "go"]).await;
     repository.check_untouched();
     assert_eq!(repository.mine.requests().len(), 2);
 
-    let (code, _, _) = repository.run(&["trust", "allow"]).await;
+    let (code, _, _) = repository.home.ended(&["trust", "allow"]).await;
     assert_eq!(code, Some(0));
-    let (code, output, _) = repository.run(&["trust", "allow"]).await;
+    let (code, output, _) = repository.home.ended(&["trust", "allow"]).await;
     assert!(code == Some(1) && output.contains("Nothing of"), "{output}");
-    let (_, explained, _) = repository.run(&["config", "explain", "provider.scripted.options.baseURL"]).await;
+    let (_, explained, _) = repository.home.ended(&["config", "explain", "provider.scripted.options.baseURL"]).await;
     assert!(explained.contains("trusted    "), "{explained}");
-    let (_, listed, _) = repository.run(&["trust", "list"]).await;
+    let (_, listed, _) = repository.home.ended(&["trust", "list"]).await;
     assert!(listed.contains(&repository.home.workspace().display().to_string()), "{listed}");
     assert!(listed.contains("permissions  trusted (1 content)"), "{listed}");
-    let (_, report, _) = repository.run(&["doctor"]).await;
+    let (_, report, _) = repository.home.ended(&["doctor"]).await;
     assert!(
         report.contains("programs: 2 keys of this project's configuration would run programs: trusted"),
         "{report}"
     );
-    let (_, output, errors) = repository.run(&["run", "go"]).await;
+    let (_, output, errors) = repository.home.ended(&["run", "go"]).await;
     assert!(output.contains("Theirs.") && errors.is_empty(), "{output} {errors}");
 
-    let (code, _, _) = repository.run(&["trust", "revoke"]).await;
+    let (code, _, _) = repository.home.ended(&["trust", "revoke"]).await;
     assert_eq!(code, Some(0));
-    let (_, listed, _) = repository.run(&["trust", "list"]).await;
+    let (_, listed, _) = repository.home.ended(&["trust", "list"]).await;
     assert!(listed.contains("Nothing was decided"), "{listed}");
     repository.finish();
 }

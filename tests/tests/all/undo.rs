@@ -24,8 +24,7 @@ async fn c33_r12_2_what_a_killed_daemon_did_is_undone_and_redone_with_the_users_
     editor.answer_permissions_with("allow_once");
     editor.open_document(&document, "text", "one\ntwo\nthree\n");
     let session = editor.new_session().await;
-    let prompt = editor.prompt(&session, "Shout");
-    editor.await_response(prompt).await.unwrap();
+    editor.turn(&session, "Shout").await;
     assert_eq!(editor.document(&document).text, "one\nTWO\nthree\n");
     editor.save_document(&document);
     assert!(made.join("new.txt").exists());
@@ -42,8 +41,7 @@ async fn c33_r12_2_what_a_killed_daemon_did_is_undone_and_redone_with_the_users_
         [("/undo", "mine\n\none\ntwo\nthree\n", false), ("/redo", "mine\n\none\nTWO\nthree\n", true)]
     {
         let asked = model.requests().len();
-        let prompt = editor.prompt(&session, command);
-        assert_eq!(editor.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+        editor.turn(&session, command).await;
         assert_eq!(editor.document(&document).text, text, "{command}");
         assert_eq!(made.exists(), is_there, "{command}");
         let said: String = editor

@@ -1,8 +1,6 @@
 //! Undo and review of the agent's edits by the built daemon: over the wire, by the commands of a plain client, as a prompt, and at the command line. Needs the
 //! program: `cargo build -p copydesk`.
 
-use std::process::Stdio;
-
 use copydesk_tests::daemon::Home;
 use copydesk_tests::fake_editor::{Capabilities, Encoding, FakeEditor, Refusal, uri};
 use copydesk_tests::scripted_model::{Gate, Reply, Script, ScriptedModel};
@@ -32,8 +30,11 @@ impl Desk {
         let document = uri(&home.write("a.txt", text));
         let folders = vec![uri(&home.workspace())];
         let opt_in = json!({ "protocol": 1, "acp": {}, "diagnostics": true, "save": true, "changes": true });
-        let mut editor = FakeEditor::spawn(home);
-        editor.initialize(Capabilities { encodings: vec![encoding], folders, opt_in, ..Capabilities::default() }).await;
+        let editor = FakeEditor::open_with(
+            home,
+            Capabilities { encodings: vec![encoding], folders, opt_in, ..Capabilities::default() },
+        )
+        .await;
         for method in ["session/update", "_copydesk/changed"] {
             editor.disregard(method);
         }
@@ -47,8 +48,7 @@ impl Desk {
     }
 
     async fn turn(&self, text: &str) {
-        let prompt = self.editor.prompt(&self.session, text);
-        assert_eq!(self.editor.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+        self.editor.turn(&self.session, text).await;
     }
 
     /// A request with the session's id.
@@ -224,12 +224,10 @@ async fn r5_3_a_prompt_is_an_undo_in_plain_acp_too() {
     client.disregard("session/update");
     let file = client.home().workspace().join("new.txt");
     // No ask: undo reaches it.
-    let prompt = client.prompt(&session, "go");
-    client.await_response(prompt).await.unwrap();
+    client.turn(&session, "go").await;
     assert!(file.exists());
     for (text, is_there) in [("/diff", true), ("/undo", false), ("/redo", true)] {
-        let prompt = client.prompt(&session, text);
-        assert_eq!(client.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+        client.turn(&session, text).await;
         assert_eq!(file.exists(), is_there, "{text}");
     }
     assert_eq!(model.requests().len(), 2, "no model is asked");
@@ -244,9 +242,8 @@ async fn r5_2_a_plain_client_undoes_and_rejects_by_actions_and_commands() {
     home.use_model(&model.base_url());
     let document = uri(&home.write("a.txt", "1\n2\n3\n"));
     let folders = vec![uri(&home.workspace())];
-    let mut editor = FakeEditor::spawn(home);
     let plain = Capabilities { opt_in: Value::Null, progress: true, code_actions: true, ..Capabilities::default() };
-    editor.initialize(Capabilities { folders, ..plain }).await;
+    let editor = FakeEditor::open_with(home, Capabilities { folders, ..plain }).await;
     editor.script("window/workDoneProgress/create", |_| Value::Null);
     editor.open_document(&document, "plaintext", "1\n2\n3\n");
     let run = async |command: &str, arguments: Value| {
@@ -301,14 +298,6 @@ async fn r5_2_a_plain_client_undoes_and_rejects_by_actions_and_commands() {
     model.finish();
 }
 
-async fn program(home: &Home, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = home.command(arguments);
-    command.stdin(Stdio::null()).stderr(Stdio::piped()).env("COPYDESK_LOG", "error");
-    let ended = command.output().await.unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (ended.status.code(), text(ended.stdout), text(ended.stderr))
-}
-
 #[tokio::test]
 async fn r5_3_r20_3_undo_and_redo_at_the_command_line() {
     let script = Script::function(|request| match request.results().is_empty() {
@@ -319,31 +308,31 @@ async fn r5_3_r20_3_undo_and_redo_at_the_command_line() {
     let home = Home::new();
     home.use_model(&model.base_url());
     let file = home.workspace().join("new.txt");
-    let (code, _, errors) = program(&home, &["undo"]).await;
+    let (code, _, errors) = home.ended(&["undo"]).await;
     assert_eq!((code, errors.contains("There was no session in")), (Some(1), true), "{errors}");
     // In a pipe nobody sees what is changed, and nobody can be asked.
-    program(&home, &["run", "go"]).await;
+    home.ended(&["run", "go"]).await;
     assert!(!file.exists());
     home.use_model_with(&model.base_url(), json!({}), json!({ "permission": { "edit": "allow" } }));
-    assert_eq!(program(&home, &["run", "go"]).await.0, Some(0));
+    assert_eq!(home.ended(&["run", "go"]).await.0, Some(0));
     assert!(file.exists());
 
-    let (code, output, errors) = program(&home, &["undo"]).await;
+    let (code, output, errors) = home.ended(&["undo"]).await;
     assert_eq!((code, errors.as_str()), (Some(0), ""));
     assert!(output.contains("new.txt: removed"), "{output}");
     assert!(!file.exists());
-    let (code, _, errors) = program(&home, &["undo"]).await;
+    let (code, _, errors) = home.ended(&["undo"]).await;
     assert_eq!((code, errors.as_str()), (Some(1), "There is nothing to undo in this session.\n"));
-    let (code, output, _) = program(&home, &["undo", "--redo", "--json"]).await;
+    let (code, output, _) = home.ended(&["undo", "--redo", "--json"]).await;
     let report: Value = serde_json::from_str(&output).unwrap();
     assert_eq!((code, outcomes(&report)), (Some(0), vec!["restored"]));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "new\n");
     // The user's own file by now.
     std::fs::write(&file, "mine\n").unwrap();
-    let (code, output, _) = program(&home, &["undo"]).await;
+    let (code, output, _) = home.ended(&["undo"]).await;
     assert_eq!((code, output.contains("CONFLICT")), (Some(1), true), "{output}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine\n");
-    let (code, _, errors) = program(&home, &["undo", "--turn", "msg_9"]).await;
+    let (code, _, errors) = home.ended(&["undo", "--turn", "msg_9"]).await;
     assert_eq!((code, errors.contains("msg_9")), (Some(2), true), "{errors}");
     model.finish();
 }
@@ -354,13 +343,13 @@ async fn c94_the_command_line_leaves_a_session_alone_that_an_editor_has_open() {
     desk.turn("go").await;
     let home = desk.editor.home().clone();
     let file = desk.path("new.txt");
-    let (code, output, errors) = program(&home, &["undo"]).await;
+    let (code, output, errors) = home.ended(&["undo"]).await;
     assert_eq!((code, output.as_str()), (Some(1), ""));
     assert!(errors.contains("is open in another Copydesk") && errors.contains("close it there"), "{errors}");
     assert!(file.exists());
-    let (code, output, errors) = program(&home, &["diff"]).await;
+    let (code, output, errors) = home.ended(&["diff"]).await;
     assert_eq!((code, output.contains("+new\n")), (Some(0), true), "{errors}");
     desk.finish().await;
-    assert_eq!(program(&home, &["undo"]).await.0, Some(0));
+    assert_eq!(home.ended(&["undo"]).await.0, Some(0));
     assert!(!file.exists());
 }

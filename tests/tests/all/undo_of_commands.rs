@@ -43,8 +43,7 @@ impl Desk {
     }
 
     async fn turn(&self) {
-        let prompt = self.editor.prompt(&self.session, "go");
-        assert_eq!(self.editor.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+        self.editor.turn(&self.session, "go").await;
     }
 
     async fn ask(&self, method: &str, mut params: Value) -> Value {

@@ -206,8 +206,7 @@ async fn r22_4_c98_a_cancel_in_the_same_read_as_its_prompt_cancels_the_turn() {
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("p"), &json!(-32800)), "{answer}");
 
     // The session goes on, with a history that a strict provider takes.
-    let again = editor.prompt(&session, "again");
-    assert_eq!(editor.await_response(again).await.unwrap()["stopReason"], "end_turn");
+    editor.turn(&session, "again").await;
     editor.finish().await;
     gate.open();
     model.finish();
@@ -333,8 +332,8 @@ async fn r22_6_exit_after_shutdown_ends_the_daemon_with_code_0() {
 #[tokio::test]
 async fn r22_6_c99_the_death_of_the_parent_ends_the_daemon() {
     let mut parent = tokio::process::Command::new("sleep").arg("600").kill_on_drop(true).spawn().unwrap();
-    let mut editor = FakeEditor::spawn(Home::new());
-    editor.initialize(Capabilities { process: parent.id(), ..Capabilities::default() }).await;
+    let mut editor =
+        FakeEditor::open_with(Home::new(), Capabilities { process: parent.id(), ..Capabilities::default() }).await;
     ping(&editor).await;
     parent.kill().await.unwrap();
     let (_, took) = editor.await_end().await;

@@ -140,10 +140,9 @@ async fn settings_of_the_editor_tighten_and_never_widen() {
         let model = ScriptedModel::start([bash("true"), Reply::text("done")]).await;
         let home = Home::new();
         home.use_model_with(&model.base_url(), json!({}), json!({ "permission": { "bash": user } }));
-        let mut editor = FakeEditor::spawn(home);
         let capabilities = Capabilities { settings: settings.clone(), ..Capabilities::default() };
         // The session is asked for right behind `initialized`: it waits for the settings.
-        editor.initialize(capabilities).await;
+        let editor = FakeEditor::open_with(home, capabilities).await;
         let session = editor.new_session().await;
         for method in ["session/update", "window/showMessage"] {
             editor.disregard(method);
