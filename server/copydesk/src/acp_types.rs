@@ -410,7 +410,8 @@ fn locations(view: &ToolCallView) -> Vec<acp::ToolCallLocation> {
 fn diff(diff: &FileDiff) -> acp::ToolCallContent {
     // A file that is gone is drawn as an empty one: a diff of ACP always has a new text.
     acp::ToolCallContent::Diff(
-        acp::Diff::new(diff.path.as_path(), diff.after.clone().unwrap_or_default()).old_text(diff.before.clone()),
+        acp::Diff::new(diff.path.as_path(), diff.after.as_ref().map(String::from).unwrap_or_default())
+            .old_text(diff.before.as_ref().map(String::from)),
     )
 }
 

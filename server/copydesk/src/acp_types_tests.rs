@@ -7,6 +7,7 @@ use copydesk_engine::permission::Mode;
 use copydesk_engine::ports::AskOption;
 use copydesk_engine::testing::png;
 use copydesk_workspace::path::AbsPath;
+use ropey::Rope;
 
 use super::*;
 
@@ -29,7 +30,7 @@ fn ask(preview: Preview) -> Value {
 }
 
 fn diff_of(path: &str, before: Option<&str>, after: Option<&str>) -> FileDiff {
-    FileDiff { path: AbsPath::new(path).unwrap(), before: before.map(str::to_owned), after: after.map(str::to_owned) }
+    FileDiff { path: AbsPath::new(path).unwrap(), before: before.map(Rope::from), after: after.map(Rope::from) }
 }
 
 #[test]

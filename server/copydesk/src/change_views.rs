@@ -23,9 +23,8 @@ pub(crate) fn undo_what(what: UndoWhat) -> undo::UndoWhat {
 }
 
 pub(crate) fn undone(report: &UndoReport) -> UndoResult {
-    let rope = |text: &Option<String>| text.as_deref().map(Rope::from).unwrap_or_default();
     let counts = report.diffs.iter().fold(LineCounts::default(), |mut counts, diff| {
-        counts += line_counts(&rope(&diff.before), &rope(&diff.after));
+        counts += line_counts(&diff.text_before(), &diff.text_after());
         counts
     });
     UndoResult {

@@ -134,8 +134,8 @@ fn r5_2_every_outcome_of_an_undo_has_a_word_and_its_reason() {
             outcome("/g", undo::UndoOutcome::Failed { reason: because() }),
         ],
         diffs: vec![
-            FileDiff { path: at("/a"), before: Some("1\n2\n".to_owned()), after: Some("1\n".to_owned()) },
-            FileDiff { path: at("/b"), before: Some("1\n".to_owned()), after: None },
+            FileDiff { path: at("/a"), before: Some("1\n2\n".into()), after: Some("1\n".into()) },
+            FileDiff { path: at("/b"), before: Some("1\n".into()), after: None },
         ],
     };
     let told = serde_json::to_value(undone(&report)).unwrap();

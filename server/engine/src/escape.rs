@@ -22,8 +22,8 @@ pub fn escaped_line(text: &str) -> String {
 }
 
 /// The characters of `text` that `escaped` would write out, line breaks of any kind aside.
-pub(crate) fn hidden(text: &str) -> BTreeSet<char> {
-    text.chars().filter(|c| !matches!(c, '\n' | '\t' | '\r') && is_hidden(*c)).collect()
+pub(crate) fn hidden(text: impl Iterator<Item = char>) -> BTreeSet<char> {
+    text.filter(|c| !matches!(c, '\n' | '\t' | '\r') && is_hidden(*c)).collect()
 }
 
 /// Controls, formats, other spaces than the plain one, fillers and private use: Unicode's `Cc`, `Cf`, `Zs`, `Zl`, `Zp`, `Co`, and the letters that draw nothing.

@@ -105,7 +105,7 @@ async fn r4_3_what_is_asked_is_the_formatted_text() {
     bench.done(EDIT, edit("a.go", "x", "a=1")).await;
     let asks = bench.client.asks();
     let Preview::Edit(diffs) = &asks[0].preview else { unreachable!("an edit") };
-    assert_eq!(diffs[0].after.as_deref(), Some("a = 1\n"));
+    assert_eq!(diffs[0].text_after(), "a = 1\n");
     assert_eq!(bench.text("/w/a.go"), "a = 1\n");
 }
 

@@ -2,6 +2,7 @@
 
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
+use ropey::Rope;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -206,8 +207,44 @@ pub enum ToolStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileDiff {
     pub path: AbsPath,
-    pub before: Option<String>,
-    pub after: Option<String>,
+    #[serde(with = "text")]
+    pub before: Option<Rope>,
+    #[serde(with = "text")]
+    pub after: Option<Rope>,
+}
+
+impl FileDiff {
+    /// Empty where there is no file.
+    pub fn text_before(&self) -> Rope {
+        self.before.clone().unwrap_or_default()
+    }
+
+    /// As `text_before`, of the file afterwards.
+    pub fn text_after(&self) -> Rope {
+        self.after.clone().unwrap_or_default()
+    }
+}
+
+/// Ropes share what they have in common, so that a diff of a large file is passed on without a copy; in rows it is plain text.
+mod text {
+    use ropey::Rope;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    struct Text<'a>(&'a Rope);
+
+    impl serde::Serialize for Text<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_str(self.0)
+        }
+    }
+
+    pub(super) fn serialize<S: Serializer>(text: &Option<Rope>, serializer: S) -> Result<S::Ok, S::Error> {
+        text.as_ref().map(Text).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rope>, D::Error> {
+        Ok(Option::<String>::deserialize(deserializer)?.map(Rope::from))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

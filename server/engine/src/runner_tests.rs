@@ -133,7 +133,7 @@ async fn r4_1_the_ask_carries_the_whole_text_before_and_after() {
     let bench = Bench::new();
     let outcome = answered(&bench, "write", write_a(), async |ask| {
         let Preview::Edit(diffs) = &ask.ask.preview else { panic!("{:?}", ask.ask) };
-        assert_eq!((diffs[0].before.clone(), diffs[0].after.as_deref()), (None, Some("text\n")));
+        assert_eq!((diffs[0].before.clone(), diffs[0].text_after()), (None, "text\n".into()));
         assert!(ask.ask.reason.starts_with("edit a: "), "{}", ask.ask.reason);
         let labels: Vec<&str> = ask.ask.options.iter().map(|option| option.label.as_str()).collect();
         assert_eq!(
@@ -582,7 +582,7 @@ async fn c30_another_content_is_asked_again() {
         ask.select(OptionKind::AllowOnce, None);
         let again = bench.client.next_ask().await;
         let Preview::Edit(diffs) = &again.ask.preview else { panic!("{:?}", again.ask) };
-        assert_eq!(diffs[0].after.as_deref(), Some("ONE and a half\ntwo\n"));
+        assert_eq!(diffs[0].text_after(), "ONE and a half\ntwo\n");
         again.select(OptionKind::RejectOnce, None);
     })
     .await;
@@ -602,7 +602,7 @@ async fn r4_3_an_edit_that_would_land_elsewhere_is_asked_again() {
         ask.select(OptionKind::AllowOnce, None);
         let again = bench.client.next_ask().await;
         let Preview::Edit(diffs) = &again.ask.preview else { panic!("{:?}", again.ask) };
-        assert_eq!(diffs[0].after.as_deref(), Some("fn a() {\n}\nfn b() {\n    go();\n}\n"));
+        assert_eq!(diffs[0].text_after(), "fn a() {\n}\nfn b() {\n    go();\n}\n");
         again.select(OptionKind::RejectOnce, Some("not there"));
     })
     .await;
@@ -900,8 +900,9 @@ mod shout {
             let at = text.find("one").unwrap();
             let edit = TextEdit { range: at..at + 3, text: "ONE".to_owned() };
             let edits = EditSet::new(&base.text, vec![edit]).unwrap();
-            let after = Some(edits.apply(&base.text).unwrap().to_string());
-            let preview = Preview::Edit(vec![FileDiff { path: base.path.clone(), before: Some(text), after }]);
+            let after = Some(edits.apply(&base.text).unwrap());
+            let before = Some(base.text.clone());
+            let preview = Preview::Edit(vec![FileDiff { path: base.path.clone(), before, after }]);
             Ok(Prepared { value: FileEdit::Modify { base, edits }, preview })
         }
 

@@ -4,10 +4,10 @@ mod files;
 
 use std::fmt::Write as _;
 
-use ropey::Rope;
+use ropey::{Rope, RopeSlice};
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices, group_diff_ops};
 
-use crate::edit::{equal_ends, same_end, same_start};
+use crate::edit::equal_ends;
 
 pub use files::{Content, Diff, DiffedFile, FileVersion, Kind, of_file};
 
@@ -39,13 +39,16 @@ pub fn line_counts(before: &Rope, after: &Rope) -> LineCounts {
 }
 
 /// The part of `after` that `before` does not have at its start or at its end, in whole characters.
-pub fn changed_part<'a>(before: &str, after: &'a str) -> &'a str {
-    let (old, new) = (before.as_bytes(), after.as_bytes());
-    let start = same_start(old, new);
-    let end = new.len() - same_end(&old[start..], &new[start..]);
-    let start = (0..=start).rev().find(|at| after.is_char_boundary(*at)).unwrap_or(0);
-    let end = (end..=new.len()).find(|at| after.is_char_boundary(*at)).unwrap_or(new.len());
-    &after[start..end]
+pub fn changed_part<'a>(before: &Rope, after: &'a Rope) -> RopeSlice<'a> {
+    let (start, end) = equal_ends(before, after);
+    let (start, end) = (after.byte_to_char(start), char_end(after, after.len_bytes() - end));
+    after.slice(start..end)
+}
+
+/// The character that ends at the byte, or around it.
+fn char_end(text: &Rope, at: usize) -> usize {
+    let char = text.byte_to_char(at);
+    if text.char_to_byte(char) < at { char + 1 } else { char }
 }
 
 /// Of bytes that two texts have in common at both ends, those in whole lines.
@@ -61,9 +64,7 @@ fn whole_lines(text: &Rope, (start, end): (usize, usize)) -> (usize, usize) {
         }
     }
     // The common end may begin inside of a character.
-    let first = text.byte_to_char(len - end);
-    let mut from = [first, first + 1].into_iter().map(|char| text.char_to_byte(char.min(text.len_chars())));
-    let mut at = from.find(|at| *at >= len - end).unwrap_or(len);
+    let mut at = text.char_to_byte(char_end(text, len - end));
     for chunk in text.byte_slice(at..).chunks() {
         match memchr::memchr(b'\n', chunk.as_bytes()) {
             Some(found) => return (line, len - at - found - 1),

@@ -10,7 +10,7 @@ use std::ops::Range;
 use ropey::Rope;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use between::{LineChange, changed_lines, common_ends, equal_ends, lines, same_end, same_start};
+pub(crate) use between::{LineChange, changed_lines, common_ends, equal_ends, lines};
 
 /// Replaces a byte range of the base text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,10 @@
 //! Bytes of files to text and back (R1.2, R18.1): what cannot be written back as it was read is refused, never damaged.
 
+use std::borrow::Cow;
+
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
+use ropey::Rope;
 use serde::{Deserialize, Serialize};
 
 /// How a text file stores its characters; kept when it is written again. UTF-16 always has a byte order mark: without one it counts as binary.
@@ -33,29 +36,42 @@ pub enum DecodeError {
 }
 
 /// The text of a whole file without its byte order mark, line endings as they are. `encode` of the result gives the same bytes.
-pub fn decode(bytes: &[u8]) -> Result<(String, TextEncoding), DecodeError> {
+pub fn decode(bytes: &[u8]) -> Result<(Cow<'_, str>, TextEncoding), DecodeError> {
     let (encoding, body) = by_mark(bytes)?;
     let text = match utf_16(encoding) {
         Some(utf_16) => utf_16
             .decode_without_bom_handling_and_without_replacement(body)
-            .ok_or(DecodeError::Unsupported { guess: None })?
-            .into_owned(),
-        None => std::str::from_utf8(body).map_err(|_| foreign(body))?.to_owned(),
+            .ok_or(DecodeError::Unsupported { guess: None })?,
+        None => std::str::from_utf8(body).map_err(|_| foreign(body))?.into(),
     };
     if is_binary(&text) { Err(DecodeError::Binary) } else { Ok((text, encoding)) }
 }
 
 pub fn encode(text: &str, encoding: TextEncoding) -> Vec<u8> {
-    match encoding {
-        TextEncoding::Utf8 => text.as_bytes().to_vec(),
-        TextEncoding::Utf8Bom => [UTF_8_MARK, text.as_bytes()].concat(),
-        TextEncoding::Utf16Le => {
-            UTF_16LE_MARK.iter().copied().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect()
-        }
-        TextEncoding::Utf16Be => {
-            UTF_16BE_MARK.iter().copied().chain(text.encode_utf16().flat_map(u16::to_be_bytes)).collect()
+    encode_chunks(std::iter::once(text), text.len(), encoding)
+}
+
+/// As `encode`, without joining the text's chunks.
+pub fn encode_rope(text: &Rope, encoding: TextEncoding) -> Vec<u8> {
+    encode_chunks(text.chunks(), text.len_bytes(), encoding)
+}
+
+fn encode_chunks<'a>(chunks: impl Iterator<Item = &'a str>, len: usize, encoding: TextEncoding) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(len + UTF_8_MARK.len());
+    bytes.extend_from_slice(match encoding {
+        TextEncoding::Utf8 => &[],
+        TextEncoding::Utf8Bom => UTF_8_MARK,
+        TextEncoding::Utf16Le => UTF_16LE_MARK,
+        TextEncoding::Utf16Be => UTF_16BE_MARK,
+    });
+    for chunk in chunks {
+        match encoding {
+            TextEncoding::Utf8 | TextEncoding::Utf8Bom => bytes.extend_from_slice(chunk.as_bytes()),
+            TextEncoding::Utf16Le => bytes.extend(chunk.encode_utf16().flat_map(u16::to_le_bytes)),
+            TextEncoding::Utf16Be => bytes.extend(chunk.encode_utf16().flat_map(u16::to_be_bytes)),
         }
     }
+    bytes
 }
 
 /// Judges the first bytes of a file (8 KiB or all of it), so that a large binary is never loaded whole. A character cut at the end is no fault.

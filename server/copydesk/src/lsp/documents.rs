@@ -83,9 +83,8 @@ impl DocumentServer {
         let text = Rope::from_str(text);
         let opened = ContentHash::of_rope(&text);
         // An editor may open with text that was never saved (a restored session): what the file holds tells.
-        let saved = match self.disk.read(&path).map(|bytes| decode(&bytes)) {
-            Ok(Ok((on_disk, _))) => ContentHash::of(on_disk.as_bytes()),
-            Ok(Err(_)) => opened,
+        let saved = match self.disk.read(&path) {
+            Ok(bytes) => decode(&bytes).map_or(opened, |(on_disk, _)| ContentHash::of(on_disk.as_bytes())),
             Err(_) => ContentHash::of(b""),
         };
         Some(Document { uri, key, path, language, version, text, saved })

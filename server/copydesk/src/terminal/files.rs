@@ -48,7 +48,7 @@ pub(super) fn attach(prompt: &mut Prompt, folder: &AbsPath, path: &Path) -> Resu
         )));
     }
     let (text, _) = encoding::decode(&bytes).map_err(|error| cannot(&error))?;
-    prompt.push(PromptPart::Resource { uri, text });
+    prompt.push(PromptPart::Resource { uri, text: text.into_owned() });
     Ok(())
 }
 

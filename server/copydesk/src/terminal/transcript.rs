@@ -170,14 +170,13 @@ pub(super) fn diffs(diffs: &[FileDiff], paint: Paint) -> String {
 }
 
 fn one_diff(diff: &FileDiff, paint: Paint) -> String {
-    let rope = |text: &Option<String>| text.as_deref().map(Rope::from).unwrap_or_default();
     let path = escaped_line(&diff.path.to_string());
     let head = match (&diff.before, &diff.after) {
         (None, _) => format!("new file {path}"),
         (_, None) => format!("deleted {path}"),
         (Some(_), Some(_)) => path.clone(),
     };
-    let unified = unified("file", &rope(&diff.before), &rope(&diff.after), CONTEXT);
+    let unified = unified("file", &diff.text_before(), &diff.text_after(), CONTEXT);
     let mut text = paint.bold(&head) + "\n";
     // Written out only where they are not the same everywhere: then they may be what changes.
     let is_crlf = [&diff.before, &diff.after].into_iter().flatten().all(|text| ends_in_crlf(text));
@@ -214,8 +213,12 @@ fn painted_line(line: &str, paint: Paint) -> String {
     }
 }
 
-fn ends_in_crlf(text: &str) -> bool {
-    text.matches('\n').count() == text.matches("\r\n").count()
+fn ends_in_crlf(text: &Rope) -> bool {
+    let mut last = '\n';
+    text.chars().all(|char| {
+        let before = std::mem::replace(&mut last, char);
+        char != '\n' || before == '\r'
+    })
 }
 
 pub(super) fn indented(text: &str) -> String {

@@ -27,7 +27,7 @@ fn view(kind: ToolKind, status: ToolStatus, text: &str, diffs: Vec<FileDiff>) ->
 }
 
 fn diff(before: Option<&str>, after: Option<&str>) -> FileDiff {
-    let text = |text: &str| text.to_owned();
+    let text = |text: &str| text.into();
     FileDiff { path: AbsPath::new("/p/a.txt").unwrap(), before: before.map(text), after: after.map(text) }
 }
 

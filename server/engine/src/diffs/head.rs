@@ -9,6 +9,7 @@ use copydesk_workspace::encoding;
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
+use std::borrow::Cow;
 
 use super::lives::lives;
 use super::{ChangesDiff, DiffError, name};
@@ -122,9 +123,9 @@ fn version(path: &AbsPath, folder: &AbsPath, committed: Committed, now: Option<&
 }
 
 /// Git may store a text with line feeds that it writes with carriage returns (`core.autocrlf`, `eol=crlf`): that is no difference.
-fn in_line_endings_of(now: Option<&FileVersion>, text: String) -> String {
+fn in_line_endings_of<'a>(now: Option<&FileVersion>, text: Cow<'a, str>) -> Cow<'a, str> {
     let Some(FileVersion { content: Content::Text(now), .. }) = now else { return text };
     let now = now.to_string();
     let (lines, with_return) = (now.matches('\n').count(), now.matches("\r\n").count());
-    if lines > 0 && lines == with_return && !text.contains('\r') { text.replace('\n', "\r\n") } else { text }
+    if lines > 0 && lines == with_return && !text.contains('\r') { text.replace('\n', "\r\n").into() } else { text }
 }

@@ -4,6 +4,7 @@ use copydesk_workspace::encoding::{self, TextEncoding};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use copydesk_workspace::review::HunkId;
+use ropey::Rope;
 use serde::{Deserialize, Serialize};
 
 use super::{BoxFuture, StoreError};
@@ -92,11 +93,21 @@ pub struct NewContent {
 
 impl NewContent {
     pub fn new(bytes: Vec<u8>, mode: Option<u32>) -> Self {
-        let (hash, len) = (ContentHash::of(&bytes), bytes.len() as u64);
-        let encoding = match len {
+        let encoding = match bytes.len() as u64 {
             ..=LARGEST_TEXT => encoding::decode(&bytes).ok().map(|(_, encoding)| encoding),
             _ => None,
         };
+        Self::decoded(bytes, encoding, mode)
+    }
+
+    /// Of a text, by what its bytes are known to be.
+    pub fn of_text(text: &Rope, encoding: TextEncoding, mode: Option<u32>) -> Self {
+        Self::decoded(encoding::encode_rope(text, encoding), Some(encoding), mode)
+    }
+
+    fn decoded(bytes: Vec<u8>, encoding: Option<TextEncoding>, mode: Option<u32>) -> Self {
+        let (hash, len) = (ContentHash::of(&bytes), bytes.len() as u64);
+        let encoding = encoding.filter(|_| len <= LARGEST_TEXT);
         let most = if encoding.is_some() { LARGEST_TEXT } else { LARGEST_BINARY };
         Self { hash, len, bytes: (len <= most).then_some(bytes), encoding, mode }
     }

@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         if usize::try_from(len).is_ok_and(|len| len <= limit) {
             let bytes = self.files.read_real(real).await.map_err(told)?;
             return match encoding::decode(&bytes) {
-                Ok((text, _)) => Ok(text),
+                Ok((text, _)) => Ok(text.into_owned()),
                 Err(error) => Err(format!("{path}: {error}")),
             };
         }

@@ -80,7 +80,7 @@ impl Desk<'_> {
         let bytes = match self.standing(path).await? {
             Standing::Nothing => return Ok(None),
             Standing::Text(snapshot) if snapshot.is_editors() => {
-                return Ok(Some(NewContent::new(snapshot.text.to_string().into_bytes(), None)));
+                return Ok(Some(NewContent::of_text(&snapshot.text, TextEncoding::Utf8, None)));
             }
             Standing::Text(_) => self.view.bytes(path).await?,
             Standing::Bytes(bytes) => bytes,
@@ -155,7 +155,7 @@ impl Desk<'_> {
         };
         let encoding = stored.and_then(|stored| stored.encoding).unwrap_or(TextEncoding::Utf8);
         let is_same = |bytes: &Vec<u8>| is_text_of(bytes, text);
-        Ok(kept.filter(is_same).unwrap_or_else(|| encoding::encode(&text.to_string(), encoding)))
+        Ok(kept.filter(is_same).unwrap_or_else(|| encoding::encode_rope(text, encoding)))
     }
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use copydesk_workspace::diff;
 use copydesk_workspace::edit::EditSet;
 use copydesk_workspace::path::AbsPath;
-use ropey::Rope;
 
 use super::access::Need;
 use super::command::Part;
@@ -70,9 +69,9 @@ pub(super) fn warning(preview: &Preview) -> Option<String> {
 
 /// Of what is equal at both ends there is nothing new: a large file is not looked through for each edit.
 fn newly_hidden(diff: &FileDiff) -> BTreeSet<char> {
-    let [before, after] = [&diff.before, &diff.after].map(|text| text.as_deref().unwrap_or_default());
-    let added = escape::hidden(diff::changed_part(before, after));
-    if added.is_empty() { added } else { &added - &escape::hidden(before) }
+    let (before, after) = (diff.text_before(), diff.text_after());
+    let added = escape::hidden(diff::changed_part(&before, &after).chars());
+    if added.is_empty() { added } else { &added - &escape::hidden(before.chars()) }
 }
 
 /// Edits are the same where they change the same lines into the same lines, at the place to which others have moved those since (C30): the same
@@ -90,10 +89,10 @@ pub(super) fn same_content(a: &Preview, b: &Preview) -> bool {
 
 /// Whether `b` is `a` carried over what changed in between.
 fn is_moved(a: &FileDiff, b: &FileDiff) -> bool {
-    let [before, after, now, then] = [&a.before, &a.after, &b.before, &b.after].map(rope);
+    let (before, now) = (a.text_before(), b.text_before());
     let theirs = EditSet::between(&before, &now);
-    let ours = EditSet::between(&before, &after).rebase(&theirs);
-    ours.and_then(|ours| ours.apply(&now)).is_ok_and(|carried| carried == then)
+    let ours = EditSet::between(&before, &a.text_after()).rebase(&theirs);
+    ours.and_then(|ours| ours.apply(&now)).is_ok_and(|carried| carried == b.text_after())
 }
 
 pub(super) fn diffs(preview: &Preview) -> Vec<FileDiff> {
@@ -105,14 +104,10 @@ pub(super) fn diffs(preview: &Preview) -> Vec<FileDiff> {
 
 /// Removed and added lines without their place; whether the file is there before and after counts too.
 fn hunks(diff: &FileDiff) -> (bool, bool, Vec<String>) {
-    let unified = diff::unified("", &rope(&diff.before), &rope(&diff.after), 0);
+    let unified = diff::unified("", &diff.text_before(), &diff.text_after(), 0);
     let names_file = |line: &str| line.starts_with("--- ") || line.starts_with("+++ ");
     let lines = unified.lines().enumerate();
     // Only the first two lines name the file: further ones that look so are text.
     let lines = lines.filter(|(index, line)| !(line.starts_with("@@") || *index < 2 && names_file(line)));
     (diff.before.is_some(), diff.after.is_some(), lines.map(|(_, line)| line.to_owned()).collect())
-}
-
-fn rope(text: &Option<String>) -> Rope {
-    text.as_deref().map(Rope::from).unwrap_or_default()
 }

@@ -51,8 +51,11 @@ async fn r4_1_one_ask_shows_every_file() {
     let asked = bench.client.asks();
     assert_eq!(asked.len(), 1);
     let Preview::Edit(diffs) = &asked[0].preview else { panic!("{:?}", asked[0].preview) };
-    let shown: Vec<(String, Option<&str>, Option<&str>)> =
-        diffs.iter().map(|diff| (diff.path.to_string(), diff.before.as_deref(), diff.after.as_deref())).collect();
+    let texts: Vec<_> =
+        diffs.iter().map(|diff| [&diff.before, &diff.after].map(|text| text.as_ref().map(String::from))).collect();
+    let shown: Vec<(String, Option<&str>, Option<&str>)> = std::iter::zip(diffs, &texts)
+        .map(|(diff, [before, after])| (diff.path.to_string(), before.as_deref(), after.as_deref()))
+        .collect();
     assert_eq!(
         shown,
         [

@@ -168,7 +168,7 @@ impl Change {
     /// One a file: a moved one goes here and comes there.
     pub(super) fn diffs(&self) -> Vec<FileDiff> {
         let path = self.path().clone();
-        let [before, after] = [&self.before, &self.after].map(|text| text.as_ref().map(String::from));
+        let (before, after) = (self.before.clone(), self.after.clone());
         match &self.edit {
             FileEdit::Move { to, .. } => {
                 vec![FileDiff { path, before, after: None }, FileDiff { path: to.clone(), before: None, after }]

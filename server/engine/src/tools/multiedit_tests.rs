@@ -73,8 +73,8 @@ async fn r4_1_one_call_is_one_ask_with_one_diff() {
         let ask = bench.client.next_ask().await;
         let Preview::Edit(diffs) = &ask.ask.preview else { panic!("{:?}", ask.ask.preview) };
         assert_eq!(diffs.len(), 1);
-        assert_eq!(diffs[0].before.as_deref(), Some("one\ntwo\nthree\n"));
-        assert_eq!(diffs[0].after.as_deref(), Some("ONE\ntwo\nTHREE\n"));
+        assert_eq!(diffs[0].text_before(), "one\ntwo\nthree\n");
+        assert_eq!(diffs[0].text_after(), "ONE\ntwo\nTHREE\n");
         ask.select(OptionKind::AllowOnce, None);
     });
     assert_eq!(outcome.result.status, ToolStatus::Completed, "{}", outcome.result.text);

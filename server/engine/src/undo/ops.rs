@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use copydesk_workspace::edit::EditSet;
-use copydesk_workspace::encoding::{TextEncoding, encode};
+use copydesk_workspace::encoding::{TextEncoding, encode_rope};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
+use ropey::Rope;
 
 use super::plan::{Slot, State};
 use crate::message::FileDiff;
@@ -113,10 +114,10 @@ pub(super) fn join_moves(now: &BTreeMap<AbsPath, Present>, slots: &mut BTreeMap<
 }
 
 fn removal(path: &AbsPath, present: &Present) -> Option<Todo> {
-    let diff = |before: String| vec![FileDiff { path: path.clone(), before: Some(before), after: None }];
+    let diff = |before: Rope| vec![FileDiff { path: path.clone(), before: Some(before), after: None }];
     let (op, diffs) = match (&present.snapshot, present.hash) {
         (Some(snapshot), Some(_)) => {
-            (Op::Edit(FileEdit::Delete { base: snapshot.clone() }), diff(snapshot.text.to_string()))
+            (Op::Edit(FileEdit::Delete { base: snapshot.clone() }), diff(snapshot.text.clone()))
         }
         (None, Some(hash)) => {
             let rewrite = Rewrite { path: path.clone(), expected: Some(hash), after: None, moved_to: None };
@@ -128,7 +129,7 @@ fn removal(path: &AbsPath, present: &Present) -> Option<Todo> {
 }
 
 fn moving(from: &AbsPath, present: &Present, to: &AbsPath, state: &State) -> Option<Todo> {
-    let diffs = |before: String, after: String| {
+    let diffs = |before: Rope, after: Rope| {
         vec![
             FileDiff { path: from.clone(), before: Some(before), after: None },
             FileDiff { path: to.clone(), before: None, after: Some(after) },
@@ -137,14 +138,14 @@ fn moving(from: &AbsPath, present: &Present, to: &AbsPath, state: &State) -> Opt
     let (op, diffs) = match (&present.snapshot, state) {
         (Some(base), State::Text { text, .. } | State::Orphan { text }) => {
             let edits = EditSet::between(&base.text, text);
-            let diffs = diffs(base.text.to_string(), text.to_string());
+            let diffs = diffs(base.text.clone(), text.clone());
             (Op::Edit(FileEdit::Move { base: base.clone(), to: to.clone(), edits }), diffs)
         }
         (base, State::Known(known)) => {
             let after = Some(FileBytes { bytes: known.bytes.clone(), mode: known.mode });
             let rewrite = Rewrite { path: from.clone(), expected: present.hash, after, moved_to: Some(to.clone()) };
             let texts = base.as_ref().zip(known.text.as_ref());
-            let diffs = texts.map(|(base, (text, _))| diffs(base.text.to_string(), text.to_string()));
+            let diffs = texts.map(|(base, (text, _))| diffs(base.text.clone(), text.clone()));
             (Op::Rewrite(rewrite), diffs.unwrap_or_default())
         }
         _ => return None,
@@ -155,16 +156,16 @@ fn moving(from: &AbsPath, present: &Present, to: &AbsPath, state: &State) -> Opt
 fn changing(path: &AbsPath, present: &Present, state: &State) -> Vec<Todo> {
     let todo = |op: Op, diffs: Vec<FileDiff>| Todo { op, diffs, leaves: None, takes: None };
     let diff =
-        |before: String, after: String| vec![FileDiff { path: path.clone(), before: Some(before), after: Some(after) }];
+        |before: Rope, after: Rope| vec![FileDiff { path: path.clone(), before: Some(before), after: Some(after) }];
     match state {
         State::Absent | State::Binary { .. } => Vec::new(),
         State::Text { text, encoding, mode } => {
             let Some(base) = present.snapshot.as_ref() else { return Vec::new() };
             let is_on_disk = matches!(base.source, Source::Disk { .. });
             let State::Text { encoding: old_encoding, mode: old_mode, .. } = present.state() else { return Vec::new() };
-            let diffs = if base.text == *text { Vec::new() } else { diff(base.text.to_string(), text.to_string()) };
+            let diffs = if base.text == *text { Vec::new() } else { diff(base.text.clone(), text.clone()) };
             if is_on_disk && (*encoding != old_encoding || *mode != old_mode) {
-                let after = Some(FileBytes { bytes: encode(&text.to_string(), *encoding), mode: *mode });
+                let after = Some(FileBytes { bytes: encode_rope(text, *encoding), mode: *mode });
                 let rewrite = Rewrite { path: path.clone(), expected: present.hash, after, moved_to: None };
                 return vec![todo(Op::Rewrite(rewrite), diffs)];
             }
@@ -182,7 +183,7 @@ fn changing(path: &AbsPath, present: &Present, state: &State) -> Vec<Todo> {
         State::Orphan { text } => {
             let Some(base) = present.snapshot.as_ref() else { return Vec::new() };
             let edits = EditSet::between(&base.text, text);
-            let diffs = diff(base.text.to_string(), text.to_string());
+            let diffs = diff(base.text.clone(), text.clone());
             let edit =
                 (!edits.is_empty()).then(|| todo(Op::Edit(FileEdit::Modify { base: base.clone(), edits }), diffs));
             edit.into_iter().collect()
@@ -199,8 +200,8 @@ fn changing(path: &AbsPath, present: &Present, state: &State) -> Vec<Todo> {
 
 fn creation(path: &AbsPath, state: &State) -> Option<Todo> {
     let (bytes, mode, text) = match state {
-        State::Known(known) => (known.bytes.clone(), known.mode, known.text.as_ref().map(|(text, _)| text.to_string())),
-        State::Text { text, encoding, mode } => (encode(&text.to_string(), *encoding), *mode, Some(text.to_string())),
+        State::Known(known) => (known.bytes.clone(), known.mode, known.text.as_ref().map(|(text, _)| text.clone())),
+        State::Text { text, encoding, mode } => (encode_rope(text, *encoding), *mode, Some(text.clone())),
         State::Absent | State::Binary { .. } | State::Orphan { .. } => return None,
     };
     let diffs = text.map(|text| FileDiff { path: path.clone(), before: None, after: Some(text) });

@@ -4,7 +4,7 @@ use copydesk_workspace::change_log::{Author, LoggedEdit};
 use copydesk_workspace::disk::{DiskError, Expected};
 use copydesk_workspace::document::Document;
 use copydesk_workspace::edit::EditSet;
-use copydesk_workspace::encoding::{TextEncoding, encode, of_new_file};
+use copydesk_workspace::encoding::{TextEncoding, encode_rope, of_new_file};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
 use ropey::Rope;
@@ -26,7 +26,7 @@ pub(super) struct DiskEdit {
     /// `None` for a new file.
     pub(super) before: Option<OnDisk>,
     pub(super) after: Rope,
-    pub(super) bytes: Vec<u8>,
+    pub(super) encoding: TextEncoding,
     edits: EditSet,
     pub(super) route: Route,
 }
@@ -219,7 +219,7 @@ impl View {
         } else {
             Route::Disk
         };
-        Ok(DiskEdit { path, key, before: None, after, bytes: encode(text, encoding), edits, route })
+        Ok(DiskEdit { path, key, before: None, after, encoding, edits, route })
     }
 
     async fn step(&self, step: &mut Step) -> Result<(), DiskError> {
@@ -248,7 +248,8 @@ impl View {
                 written => return written.map(Some),
             }
         }
-        self.files.write_real(edit.key.path().clone(), edit.bytes.clone(), edit.expected()).await?;
+        let bytes = encode_rope(&edit.after, edit.encoding);
+        self.files.write_real(edit.key.path().clone(), bytes, edit.expected()).await?;
         Ok(None)
     }
 
@@ -293,9 +294,8 @@ fn disk_edit(
 ) -> Result<Checked, CommitError> {
     let after = edits.apply(&base.text).map_err(|error| ToolError::Tell(error.to_string()))?;
     let (encoding, bytes) = disk.map_or((TextEncoding::Utf8, None), |(encoding, bytes)| (encoding, Some(bytes)));
-    let new = encode(&String::from(&after), encoding);
     let before = Some(OnDisk { text: base.text, encoding, bytes });
-    Ok(Checked::Disk(DiskEdit { path: base.path, key, before, after, bytes: new, edits, route }))
+    Ok(Checked::Disk(DiskEdit { path: base.path, key, before, after, encoding, edits, route }))
 }
 
 /// Nothing is written where there may be unsaved text.

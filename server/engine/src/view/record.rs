@@ -1,6 +1,6 @@
 //! What a batch of edits will do, told to the record before any of it is done.
 
-use copydesk_workspace::encoding::encode;
+use copydesk_workspace::encoding::TextEncoding;
 use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 
@@ -58,16 +58,13 @@ impl View {
     async fn of_write(&self, edit: &DiskEdit) -> FileChanged {
         let path = edit.key.path();
         let mode = self.mode(path).await;
-        let before = edit.before.as_ref().map(|before| {
-            let bytes = encode(&before.text.to_string(), before.encoding);
-            NewContent::new(bytes, mode)
-        });
+        let before = edit.before.as_ref().map(|before| NewContent::of_text(&before.text, before.encoding, mode));
         FileChanged {
             path: path.clone(),
             moved_to: None,
             made_folder: self.missing_folder(path).await,
             before,
-            after: Some(NewContent::new(edit.bytes.clone(), mode)),
+            after: Some(NewContent::of_text(&edit.after, edit.encoding, mode)),
         }
     }
 
@@ -110,7 +107,7 @@ impl View {
 
 /// Of the document as the editor has it.
 fn of_open(edit: &OpenEdit) -> FileChanged {
-    let content = |text: &Rope| Some(NewContent::new(text.to_string().into_bytes(), None));
+    let content = |text: &Rope| Some(NewContent::of_text(text, TextEncoding::Utf8, None));
     FileChanged {
         path: edit.key.path().clone(),
         moved_to: None,

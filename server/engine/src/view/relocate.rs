@@ -5,7 +5,7 @@ use copydesk_workspace::change_log::{Author, LoggedEdit};
 use copydesk_workspace::disk::{DiskError, Expected};
 use copydesk_workspace::document::Document;
 use copydesk_workspace::edit::EditSet;
-use copydesk_workspace::encoding::{self, DecodeError, encode};
+use copydesk_workspace::encoding::{self, DecodeError, encode_rope};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
 use ropey::Rope;
@@ -56,8 +56,8 @@ impl View {
         }
         let after = edits.apply(&base.text).map_err(|error| ToolError::Tell(error.to_string()))?;
         let new = match encoding::decode(&bytes) {
-            Ok((old, _)) if base.text == old.as_str() && edits.is_empty() => bytes.clone(),
-            Ok((_, encoding)) => encode(&after.to_string(), encoding),
+            Ok((old, _)) if base.text == *old && edits.is_empty() => bytes.clone(),
+            Ok((_, encoding)) => encode_rope(&after, encoding),
             Err(error) => return Err(ToolError::Tell(format!("{} cannot be moved: {error}", base.path)).into()),
         };
         let target = Some(Target { path: to, key, after, bytes: new });
@@ -194,7 +194,7 @@ impl View {
 /// Whether the file holds the text that the editor has, or has saved last. Of what is in another encoding only the editor knows.
 fn is_shown(document: &Document, bytes: &[u8]) -> bool {
     match encoding::decode(bytes) {
-        Ok((text, _)) => document.text == text.as_str() || document.saved == ContentHash::of(text.as_bytes()),
+        Ok((text, _)) => document.text == *text || document.saved == ContentHash::of(text.as_bytes()),
         Err(DecodeError::Unsupported { .. }) => true,
         Err(DecodeError::Binary) => false,
     }

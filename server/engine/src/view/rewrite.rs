@@ -106,7 +106,7 @@ impl View {
         }
         // A buffer that holds the text which comes, or the one which is there, loses nothing.
         if let Some(document) = self.overlay.get(key) {
-            let is_of = |bytes: &[u8]| encoding::decode(bytes).is_ok_and(|(text, _)| document.text == text.as_str());
+            let is_of = |bytes: &[u8]| encoding::decode(bytes).is_ok_and(|(text, _)| document.text == *text);
             let sides = [before.as_deref(), rewrite.after.as_ref().map(|after| &after.bytes[..])];
             // Where the bytes stay, only the mode changes.
             let is_same = sides[0].is_some() && sides[0] == sides[1] && rewrite.moved_to.is_none();

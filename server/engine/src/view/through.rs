@@ -99,6 +99,6 @@ impl View {
 
     async fn text_on_disk(&self, edit: &DiskEdit) -> Option<String> {
         let bytes = self.files.read_real(edit.key.path().clone()).await.ok()?;
-        encoding::decode(&bytes).ok().map(|(text, _)| text)
+        encoding::decode(&bytes).ok().map(|(text, _)| text.into_owned())
     }
 }

@@ -172,14 +172,20 @@ pub(crate) fn equal_ends(before: &Rope, after: &Rope) -> (usize, usize) {
     (prefix, suffix)
 }
 
-/// How many bytes at the start are the same. Blocks are compared as a whole, which is much faster than one byte after the other.
-pub(crate) fn same_start(a: &[u8], b: &[u8]) -> usize {
+/// How many bytes at the start are the same: at once those that two ropes share. Blocks are compared as a whole, which is much faster than one byte after the other.
+fn same_start(a: &[u8], b: &[u8]) -> usize {
+    if std::ptr::eq(a.as_ptr(), b.as_ptr()) {
+        return a.len().min(b.len());
+    }
     let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK)).take_while(|(a, b)| a == b).count() * BLOCK;
     blocks + a[blocks..].iter().zip(&b[blocks..]).take_while(|(a, b)| a == b).count()
 }
 
 /// How many at the end.
-pub(crate) fn same_end(a: &[u8], b: &[u8]) -> usize {
+fn same_end(a: &[u8], b: &[u8]) -> usize {
+    if std::ptr::eq(a.as_ptr_range().end, b.as_ptr_range().end) {
+        return a.len().min(b.len());
+    }
     let blocks = a.rchunks_exact(BLOCK).zip(b.rchunks_exact(BLOCK)).take_while(|(a, b)| a == b).count() * BLOCK;
     let (a, b) = (&a[..a.len() - blocks], &b[..b.len() - blocks]);
     blocks + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()

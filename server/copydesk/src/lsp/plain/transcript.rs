@@ -5,7 +5,6 @@ use copydesk_engine::message::{FileDiff, ToolStatus, TurnEnd};
 use copydesk_engine::ports::{Ask, Preview};
 use copydesk_engine::tool::ToolKind;
 use copydesk_workspace::diff;
-use ropey::Rope;
 
 /// Below it the user types; it is the last heading of the document while nothing is sent.
 pub(super) const PROMPT_HEADING: &str = "## Prompt";
@@ -127,8 +126,7 @@ fn preview(preview: &Preview) -> String {
 }
 
 fn unified(diff: &FileDiff) -> String {
-    let rope = |text: &Option<String>| Rope::from(text.as_deref().unwrap_or_default());
-    diff::unified(&diff.path.to_string(), &rope(&diff.before), &rope(&diff.after), DIFF_CONTEXT)
+    diff::unified(&diff.path.to_string(), &diff.text_before(), &diff.text_after(), DIFF_CONTEXT)
 }
 
 fn tail(text: &str) -> String {
