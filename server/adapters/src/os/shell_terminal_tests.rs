@@ -11,16 +11,16 @@ use tokio::sync::mpsc;
 use super::tests::{Fixture, LONG};
 use super::*;
 
-/// Types what it is given, in turn; then it refuses.
+/// Types what it is given, in turn, and refuses where that is nothing, and at the end.
 #[derive(Default)]
 struct Hands {
-    lines: Mutex<VecDeque<String>>,
+    lines: Mutex<VecDeque<Option<String>>>,
     asked: Mutex<Vec<TerminalPrompt>>,
 }
 
 impl Hands {
-    fn typing(lines: &[&str]) -> Arc<Self> {
-        let lines = Mutex::new(lines.iter().map(|line| (*line).to_owned()).collect());
+    fn typing(lines: &[Option<&str>]) -> Arc<Self> {
+        let lines = Mutex::new(lines.iter().map(|line| line.map(str::to_owned)).collect());
         Arc::new(Self { lines, asked: Mutex::default() })
     }
 
@@ -33,7 +33,7 @@ impl Hands {
 impl Keyboard for Hands {
     fn line(&self, prompt: TerminalPrompt) -> BoxFuture<'_, Option<Typed>> {
         self.asked.lock().unwrap().push(prompt);
-        let line = self.lines.lock().unwrap().pop_front();
+        let line = self.lines.lock().unwrap().pop_front().flatten();
         Box::pin(async move { line.map(|line| Typed::new(&line)) })
     }
 }
@@ -65,6 +65,11 @@ struct Ran {
 }
 
 async fn run(fixture: &Fixture, command: ShellCommand, lines: &[&str]) -> Ran {
+    let lines: Vec<_> = lines.iter().map(|line| Some(*line)).collect();
+    run_with(fixture, command, &lines).await
+}
+
+async fn run_with(fixture: &Fixture, command: ShellCommand, lines: &[Option<&str>]) -> Ran {
     let hands = Hands::typing(lines);
     let (sender, mut pieces) = mpsc::unbounded_channel();
     let output = OutputSink::new(move |piece| drop(sender.send(piece.to_owned())));
@@ -182,6 +187,17 @@ async fn c49_without_an_answer_the_input_ends_within_five_seconds() {
     let ran = run(&fixture, fixture.command("while :; do read -p 'Name? ' x; done"), &[]).await;
     assert_eq!((ran.outcome.end, ran.asked.len()), (CommandEnd::Signalled(libc::SIGHUP), 1));
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+/// What stands still like a prompt is put to the user once; that he has nothing to say to it, the program is not told.
+#[tokio::test]
+async fn c49_what_only_looks_like_a_prompt_ends_nothing() {
+    let fixture = Fixture::new(&[]);
+    let text = "for i in {1..5}; do printf '\\r[==> ] 45/100: foo(bar)'; sleep 2.4; done; echo; read -p 'Name? ' x; echo \"$? $x\"";
+    let ran = run_with(&fixture, fixture.command(text), &[None, Some("Ada")]).await;
+    assert_eq!(ran.outcome.end, CommandEnd::Exited(0), "{}", ran.live);
+    assert_eq!(ran.asked, [("[==> ] 45/100: foo(bar)".to_owned(), false), ("Name?".to_owned(), false)], "{}", ran.live);
+    assert!(ran.live.ends_with("Name? \n0 Ada\n"), "{}", ran.live);
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use screen::Screen;
-use waiting::{Looks, Reads, Watch};
+use waiting::{Looks, Proof, Reads, Watch};
 
 /// Between two looks at a terminal that is quiet.
 const LOOK: Duration = Duration::from_millis(100);
@@ -126,10 +126,11 @@ impl Terminal {
 
     /// Puts each prompt to the user. Ends only where nobody answers.
     pub(super) async fn answer_prompts(&self, keyboard: &dyn Keyboard) -> HungUp {
-        let mut refusals = 0;
+        let (mut refusals, mut is_refused) = (0, false);
         loop {
-            let prompt = self.prompt().await;
-            let typed = if refusals == 0 {
+            let (prompt, proof) = self.prompt().await;
+            // Who has nothing to say to what only looks like a prompt is still asked what surely is one.
+            let typed = if refusals == 0 && (proof == Proof::Seen || !is_refused) {
                 tokio::select! {
                     biased;
                     typed = keyboard.line(prompt) => typed,
@@ -139,19 +140,23 @@ impl Terminal {
             } else {
                 None
             };
-            match typed {
-                Some(typed) => self.enter(&typed).await,
-                None if refusals == REFUSALS => return HungUp,
-                None => {
+            is_refused |= typed.is_none();
+            match (typed, proof) {
+                (Some(typed), _) => self.enter(&typed).await,
+                (None, Proof::Seen) if refusals == REFUSALS => return HungUp,
+                (None, Proof::Seen) => {
                     refusals += 1;
                     self.end_input().await;
                 }
+                // Some are at work, and read nothing.
+                (None, Proof::Guessed) => self.end_input().await,
+                (None, Proof::Doubtful) => self.screen().typed("", false),
             }
         }
     }
 
     /// The next one.
-    async fn prompt(&self) -> TerminalPrompt {
+    async fn prompt(&self) -> (TerminalPrompt, Proof) {
         let mut watch = Watch::default();
         loop {
             let quiet = self.screen().quiet();
@@ -159,8 +164,8 @@ impl Terminal {
             let Some(mut looks) = self.look().await else { continue };
             watch.see(&mut looks, Instant::now());
             if looks.is_waiting() {
-                let is_secret = looks.is_secret();
-                return TerminalPrompt { text: looks.line, is_secret };
+                let (is_secret, proof) = (looks.is_secret(), looks.proof());
+                return (TerminalPrompt { text: looks.line, is_secret }, proof);
             }
         }
     }

@@ -28,7 +28,21 @@ pub(super) struct Looks {
 pub(super) enum Reads {
     /// A process waits in a read from the terminal.
     Waits,
+    /// None does, though it may wait there in another way.
+    Nobody,
+    /// Not everybody there could be looked at.
     Unknown,
+}
+
+/// By what it is known that a program waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// It reads, or hides what is typed.
+    Seen,
+    /// Its last line alone, where the system does not tell more.
+    Guessed,
+    /// Its last line, though nobody reads: as a bar that stands still has one.
+    Doubtful,
 }
 
 /// One look after the other. A program changes the modes, writes its prompt and reads: three things, between which a busy machine may leave any time.
@@ -65,6 +79,16 @@ impl Looks {
         self.reads == Reads::Waits || self.hides() || self.asks()
     }
 
+    /// Of one that waits.
+    pub(super) fn proof(&self) -> Proof {
+        match self.reads {
+            Reads::Waits => Proof::Seen,
+            _ if self.hides() => Proof::Seen,
+            Reads::Unknown => Proof::Guessed,
+            Reads::Nobody => Proof::Doubtful,
+        }
+    }
+
     pub(super) fn is_secret(&self) -> bool {
         const WORDS: [&str; 8] = ["password", "passphrase", "phrase", "passwd", "passcode", "secret", "token", "pin"];
         let line = self.line.to_lowercase();
@@ -98,6 +122,7 @@ mod linux {
 
     use std::ffi::CStr;
     use std::fs;
+    use std::io;
     use std::os::unix::fs::MetadataExt as _;
     use std::path::Path;
 
@@ -110,14 +135,19 @@ mod linux {
         let terminal = rustix::fs::stat(terminal).ok()?.st_rdev;
         let is_terminal =
             |device: u64| device == terminal || (rustix::fs::major(device), rustix::fs::minor(device)) == OWN_TERMINAL;
-        let waits = fs::read_dir("/proc").ok()?.flatten().any(|entry| {
+        let mut found = Reads::Nobody;
+        for entry in fs::read_dir("/proc").ok()?.flatten() {
             let name = entry.file_name();
             let is_process = name.to_str().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-            is_process
-                && controlled_by(&entry.path()).is_some_and(|device| u64::from(device) == terminal)
-                && threads_read(&entry.path(), &is_terminal)
-        });
-        Some(if waits { Reads::Waits } else { Reads::Unknown })
+            if is_process && controlled_by(&entry.path()).is_some_and(|device| u64::from(device) == terminal) {
+                match threads_read(&entry.path(), &is_terminal) {
+                    Reads::Waits => return Some(Reads::Waits),
+                    Reads::Unknown => found = Reads::Unknown,
+                    Reads::Nobody => {}
+                }
+            }
+        }
+        Some(found)
     }
 
     /// The device number of the process's terminal, in the kernel's own form, which for small numbers is that of `stat` too.
@@ -129,16 +159,26 @@ mod linux {
     }
 
     /// Whether a thread waits in `read` from such a device.
-    fn threads_read(process: &Path, is_terminal: &impl Fn(u64) -> bool) -> bool {
+    fn threads_read(process: &Path, is_terminal: &impl Fn(u64) -> bool) -> Reads {
         let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
-        threads.into_iter().any(|thread| {
-            let Ok(text) = fs::read_to_string(thread.path().join("syscall")) else { return false };
-            let mut fields = text.split_ascii_whitespace();
-            let call = fields.next().and_then(|number| number.parse().ok());
-            let file = fields.next().and_then(|file| u64::from_str_radix(file.trim_start_matches("0x"), 16).ok());
-            let (Some(libc::SYS_read), Some(file)) = (call, file) else { return false };
-            fs::metadata(process.join("fd").join(file.to_string())).is_ok_and(|found| is_terminal(found.rdev()))
-        })
+        let mut found = Reads::Nobody;
+        for thread in threads {
+            match fs::read_to_string(thread.path().join("syscall")) {
+                Ok(text) if reads_terminal(process, &text, is_terminal) => return Reads::Waits,
+                // Another user's. One that has ended meanwhile is no reader.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => found = Reads::Unknown,
+                Ok(_) | Err(_) => {}
+            }
+        }
+        found
+    }
+
+    fn reads_terminal(process: &Path, call: &str, is_terminal: &impl Fn(u64) -> bool) -> bool {
+        let mut fields = call.split_ascii_whitespace();
+        let call = fields.next().and_then(|number| number.parse().ok());
+        let file = fields.next().and_then(|file| u64::from_str_radix(file.trim_start_matches("0x"), 16).ok());
+        let (Some(libc::SYS_read), Some(file)) = (call, file) else { return false };
+        fs::metadata(process.join("fd").join(file.to_string())).is_ok_and(|found| is_terminal(found.rdev()))
     }
 }
 
@@ -188,6 +228,18 @@ mod tests {
         check(800, "", Reads::Waits, PLAIN, true);
         check(900, "", Reads::Unknown, LocalModes::ICANON, false);
         check(1300, "", Reads::Unknown, LocalModes::ICANON, true);
+    }
+
+    #[test]
+    fn c49_only_what_reads_or_hides_is_sure_to_wait() {
+        let check = |reads, local, expected: Proof| {
+            let looks = looks(2500, "[==> ] 45/100: foo(bar)", reads, local);
+            assert_eq!((looks.is_waiting(), looks.proof()), (true, expected), "{looks:?}");
+        };
+        check(Reads::Waits, PLAIN, Proof::Seen);
+        check(Reads::Nobody, LocalModes::ICANON, Proof::Seen);
+        check(Reads::Unknown, PLAIN, Proof::Guessed);
+        check(Reads::Nobody, PLAIN, Proof::Doubtful);
     }
 
     #[test]
