@@ -83,6 +83,10 @@ async fn commands_that_only_read_cost_no_snapshot() {
         "find . -delete",
         "git checkout x",
         "echo $(touch a)",
+        "split a",
+        "split -l 1 a",
+        "csplit a 5",
+        "gzip a",
     ]
     .iter()
     .enumerate()

@@ -8,7 +8,7 @@ use copydesk_workspace::path::AbsPath;
 use super::wildcard::Shape;
 
 pub use links::{LinkSource, Links};
-pub use uses::{FolderUse, FoundLinks, Removal};
+pub use uses::{FolderUse, FoundLinks, Landing, Removal};
 
 use expansion::{Expanded, Scope};
 use walk::Walk;
@@ -116,6 +116,8 @@ pub struct FileUse {
     pub place: Place,
     /// Of a folder.
     pub links: FoundLinks,
+    /// Of what is copied or moved.
+    pub lands: Landing,
 }
 
 /// In order of strictness.

@@ -23,6 +23,7 @@ use crate::permission::shell::{
     Unknown,
 };
 use crate::permission::{Mode, Rule, Shape};
+use folders::Target;
 
 /// The permission that an answer to a whole text is kept under: it holds for this text in this folder, whatever its parts are.
 const WHOLE: &str = "bash_text";
@@ -107,6 +108,7 @@ pub(super) async fn needs(
         reach: Reach::default(),
         all_inside: true,
         linked: Vec::new(),
+        landed: 0,
     };
     gathered.find_links(&analysis).await;
     let outside = places.outside(deps, &folder, &real).await;
@@ -165,6 +167,8 @@ struct Gathered<'a> {
     all_inside: bool,
     /// Of the links that the text itself makes, those that may be some.
     linked: Vec<Links>,
+    /// Files that land in a folder with the one that holds them.
+    landed: usize,
 }
 
 impl Gathered<'_> {
@@ -276,36 +280,43 @@ impl Gathered<'_> {
             return self.anywhere(file, &format!("{}, which cannot be looked up", quoted(&path.to_string())));
         };
         let kind = files.stat(real.clone()).await.ok().map(|stat| stat.kind);
-        if let Some(outside) = self.places.outside(self.deps, path, &real).await {
-            self.all_inside = false;
-            if file.access == FileAccess::Write || file.of_folder() == FolderUse::Entered {
-                let folder = if kind.is_none() { real.parent() } else { None };
-                let open = folder.unwrap_or_else(|| real.clone());
-                if !self.reach.writable.contains(&open) {
-                    self.reach.writable.push(open);
-                }
-            }
-            self.push(file, outside);
-        }
+        self.outside(file, path, &real, kind).await;
         let of_folder = file.of_folder();
         if of_folder == FolderUse::Entered {
             return;
         }
         self.discarded(file, &real).await;
         self.judge(file, path, &real);
+        if kind.is_none() && file.gets_folders() {
+            return self.filled(file, path, analysis, Target::New).await;
+        }
         if kind != Some(FileKind::Directory) {
             return;
         }
         match of_folder {
             FolderUse::Listed if file.links == FoundLinks::Followed => self.below(file, path, &real).await,
             FolderUse::Entered | FolderUse::Listed => {}
-            FolderUse::Filled => self.filled(file, path, &real, analysis).await,
+            FolderUse::Filled => self.filled(file, path, analysis, Target::Folder).await,
             FolderUse::FilledAndWhole => {
-                self.filled(file, path, &real, analysis).await;
+                self.filled(file, path, analysis, Target::Folder).await;
                 self.below(file, path, &real).await;
             }
             FolderUse::Whole | FolderUse::Visible => self.below(file, path, &real).await,
         }
+    }
+
+    /// Where the file is in no folder of the workspace.
+    async fn outside(&mut self, file: &FileUse, path: &AbsPath, real: &AbsPath, kind: Option<FileKind>) {
+        let Some(outside) = self.places.outside(self.deps, path, real).await else { return };
+        self.all_inside = false;
+        if file.access == FileAccess::Write || file.of_folder() == FolderUse::Entered {
+            let folder = if kind.is_none() { real.parent() } else { None };
+            let open = folder.unwrap_or_else(|| real.clone());
+            if !self.reach.writable.contains(&open) {
+                self.reach.writable.push(open);
+            }
+        }
+        self.push(file, outside);
     }
 
     fn judge(&mut self, file: &FileUse, path: &AbsPath, real: &AbsPath) {
@@ -429,3 +440,7 @@ mod spelling_tests;
 #[cfg(test)]
 #[path = "following_tests.rs"]
 mod following_tests;
+
+#[cfg(test)]
+#[path = "copies_tests.rs"]
+mod copies_tests;

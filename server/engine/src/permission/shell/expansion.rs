@@ -56,6 +56,11 @@ impl Expanded {
         Self(self.0.iter().skip(count).copied().collect())
     }
 
+    /// The pattern of all that begins so.
+    pub(super) fn with_any(&self) -> Self {
+        Self(self.0.iter().copied().chain([('*', false)]).collect())
+    }
+
     /// As a value that a variable holds: a pattern stays what it is only where the shell has replaced it by names of files.
     pub(super) fn assigned(self) -> Self {
         Self(self.0.into_iter().map(|(c, _)| (c, true)).collect())

@@ -64,7 +64,6 @@ const WRITTEN: &[Options] = &[
     },
     Options { programs: &["shuf"], short: "o", long: &["--output"] },
     Options { programs: &["sdiff"], short: "o", long: &["--output"] },
-    Options { programs: &["csplit"], short: "f", long: &["--prefix"] },
     Options { programs: &["flex", "bison", "yacc", "strip", "objcopy"], short: "o", long: &["--output"] },
     Options { programs: &["xmllint"], long: &["--output"], ..NONE },
     Options {
@@ -73,6 +72,9 @@ const WRITTEN: &[Options] = &[
         long: &["--log-file", "--write-batch", "--only-write-batch", "--backup-dir", "--partial-dir", "--temp-dir"],
     },
 ];
+
+/// Of the names that `csplit` makes.
+const PREFIX: Options = Options { programs: &["csplit"], short: "f", long: &["--prefix"] };
 
 /// What programs write that their words name.
 pub(super) fn outputs(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
@@ -101,9 +103,30 @@ pub(super) fn outputs(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
         "tar" | "bsdtar" | "gtar" => archive(words).iter().for_each(&mut written),
         "zip" => named().take(1).for_each(&mut written),
         "curl" | "wget" => by_address(by, words).iter().for_each(&mut written),
+        "csplit" => {
+            let prefix = |(at, arg): (usize, &Arg)| PREFIX.value(by, arg, words.get(at + 1)).flatten();
+            let given = words.iter().enumerate().find_map(prefix);
+            let usual = words.first().map(|first| Arg::literal("xx", first.span.clone()));
+            found.extend(given.or(usual).iter().flat_map(|prefix| counted(by, prefix, scope)));
+        }
         _ => {}
     }
     found
+}
+
+/// What `split` makes of its input: names with letters behind a prefix.
+pub(super) fn split(parsed: &Parsed, span: &Span, scope: &Scope) -> Vec<FileUse> {
+    // Where an option is not known, any word may be the prefix.
+    let given = if parsed.is_told() { parsed.operands.get(1..) } else { Some(parsed.operands.as_slice()) };
+    let usual = (parsed.operands.len() < 2).then(|| Arg::literal("x", span.clone()));
+    given.unwrap_or_default().iter().chain(&usual).flat_map(|prefix| counted("split", prefix, scope)).collect()
+}
+
+/// The files that a program makes, with letters or a number behind `prefix`.
+fn counted(by: &str, prefix: &Arg, scope: &Scope) -> Vec<FileUse> {
+    let Some(values) = &prefix.values else { return uses(prefix, by, FileAccess::Write, scope) };
+    let values = values.iter().map(Expanded::with_any).collect();
+    uses(&Arg { text: None, values: Some(values), ..prefix.clone() }, by, FileAccess::Write, scope)
 }
 
 /// The archive that `tar` makes or adds to.
@@ -144,13 +167,17 @@ fn by_address(by: &str, words: &[Arg]) -> Vec<Arg> {
 
 /// The file that is made of one: with an ending more, or one less.
 pub(super) fn packed(name: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
-    const ENDINGS: [&str; 5] = [".gz", ".bz2", ".xz", ".zst", ".z"];
+    const ENDINGS: [&str; 11] = [".gz", ".bz2", ".bz", ".xz", ".lzma", ".zst", ".z", ".Z", "-gz", "-z", "_z"];
+    const ARCHIVES: [&str; 7] = [".tgz", ".taz", ".tbz", ".tbz2", ".txz", ".tlz", ".tzst"];
+    // What `bunzip2` makes of any other.
+    const OTHERS: [&str; 6] = [".gz", ".bz2", ".xz", ".zst", ".z", ".out"];
     let Some(text) = arg.text.as_deref() else {
         return vec![FileUse::new(arg.span.clone(), name, FileAccess::Write, Place::Unknown(arg.raw.clone()))];
     };
     let stripped = ENDINGS.iter().filter_map(|ending| text.strip_suffix(ending)).map(str::to_owned);
-    let added = ENDINGS.iter().map(|ending| format!("{text}{ending}"));
-    let made: Vec<String> = stripped.chain(added).collect();
+    let archives = ARCHIVES.iter().filter_map(|ending| text.strip_suffix(ending)).map(|name| format!("{name}.tar"));
+    let added = OTHERS.iter().map(|ending| format!("{text}{ending}"));
+    let made: Vec<String> = stripped.chain(archives).chain(added).collect();
     made.iter()
         .flat_map(|made| {
             let values = Some(vec![Expanded::literal(made)]);

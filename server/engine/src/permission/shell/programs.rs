@@ -8,7 +8,7 @@ use super::options::{Arg, Order, Parsed};
 use super::syntax::Span;
 use super::uses::{COUNTING, TRACKED, VISIBLE};
 use super::{
-    Effect, FileAccess, FileUse, FoundLinks, Place, following, interpreters, links, network, outputs, scripts,
+    Effect, FileAccess, FileUse, FoundLinks, Landing, Place, following, interpreters, links, network, outputs, scripts,
     transfer, version_control, wrappers,
 };
 
@@ -107,6 +107,11 @@ pub(super) fn is_of_the_system(program: &str) -> bool {
 
 /// The uses of the files that one word names.
 pub(super) fn uses(arg: &Arg, by: &str, access: FileAccess, scope: &Scope) -> Vec<FileUse> {
+    copied(arg, by, access, scope, Landing::of)
+}
+
+/// The same, where `landing` says by which name what is given as a path is copied.
+fn copied(arg: &Arg, by: &str, access: FileAccess, scope: &Scope, landing: fn(&str) -> Landing) -> Vec<FileUse> {
     let used = |place| FileUse::new(arg.span.clone(), by, access, place);
     match &arg.values {
         _ if arg.is_process => Vec::new(),
@@ -115,8 +120,10 @@ pub(super) fn uses(arg: &Arg, by: &str, access: FileAccess, scope: &Scope) -> Ve
             .filter(|value| {
                 !matches!(value.text().as_str(), "-" | "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr")
             })
-            .flat_map(|value| scope.places(value))
-            .map(used)
+            .flat_map(|value| {
+                let lands = landing(&value.text());
+                scope.places(value).into_iter().map(move |place| FileUse { lands, ..used(place) })
+            })
             .collect(),
         None => vec![used(Place::Unknown(arg.raw.clone()))],
     }
@@ -275,35 +282,37 @@ const HIDDEN: [&str; 12] = [
 
 fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Scope, judged: &mut Judged) {
     let is_told = parsed.is_told() && !call.is_open;
-    let mut all = |args: &[Arg], access: FileAccess| {
+    let all = |judged: &mut Judged, args: &[Arg], access: FileAccess| {
         for arg in args {
             judged.files.extend(uses(arg, name, access, scope));
         }
     };
     match kind {
         Operands::None => {}
-        Operands::Read => all(&parsed.operands, FileAccess::Read),
+        Operands::Read => all(judged, &parsed.operands, FileAccess::Read),
         Operands::ReadHere if parsed.operands.is_empty() => {
             judged.files.extend(here(&call.span, name, FileAccess::Read, scope));
         }
-        Operands::ReadHere => all(&parsed.operands, FileAccess::Read),
-        Operands::Write => all(&parsed.operands, FileAccess::Write),
+        Operands::ReadHere => all(judged, &parsed.operands, FileAccess::Read),
+        Operands::Write => all(judged, &parsed.operands, FileAccess::Write),
         Operands::Packed => {
-            all(&parsed.operands, FileAccess::Read);
-            all(&parsed.operands, FileAccess::Write);
+            all(judged, &parsed.operands, FileAccess::Read);
+            all(judged, &parsed.operands, FileAccess::Write);
             for arg in &parsed.operands {
                 judged.files.extend(outputs::packed(name, arg, scope));
             }
         }
         Operands::ReadThenWrite => {
-            all(parsed.operands.get(..1).unwrap_or_default(), FileAccess::Read);
-            all(parsed.operands.get(1..).unwrap_or_default(), FileAccess::Write);
-            // It adds letters to the name that it is given.
-            judged.effect.is_file_work &= name != "split" || parsed.operands.len() < 2;
+            all(judged, parsed.operands.get(..1).unwrap_or_default(), FileAccess::Read);
+            all(judged, parsed.operands.get(1..).unwrap_or_default(), FileAccess::Write);
+            if name == "split" {
+                judged.effect.is_file_work = false;
+                judged.files.extend(outputs::split(parsed, &call.span, scope));
+            }
         }
         Operands::ThenWrite => {
             let skipped = usize::from(!parsed.has(&["reference"]));
-            all(parsed.operands.get(skipped..).unwrap_or_default(), FileAccess::Write);
+            all(judged, parsed.operands.get(skipped..).unwrap_or_default(), FileAccess::Write);
         }
         Operands::Copy { source } => {
             let given_target = parsed.has(&["t", "target-directory"]);
@@ -312,21 +321,25 @@ fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Sc
                 && matches!(name, "ln" | "link")
                 && !given_target
             {
-                all(std::slice::from_ref(one), FileAccess::Read);
-                all(std::slice::from_ref(one), source);
+                all(judged, std::slice::from_ref(one), FileAccess::Read);
+                all(judged, std::slice::from_ref(one), source);
                 let target = links::name_of(one);
-                all(target.as_slice(), FileAccess::Write);
+                all(judged, target.as_slice(), FileAccess::Write);
                 return link(std::slice::from_ref(one), target.as_slice(), judged);
             }
             let split = if given_target { parsed.operands.len() } else { parsed.operands.len().saturating_sub(1) };
             let (sources, target) = parsed.operands.split_at(split);
+            let landing = landing(parsed);
             // What is moved or linked can be read, and a link written to, by its new name.
-            all(sources, FileAccess::Read);
-            all(sources, source);
+            judged.files.extend(sources.iter().flat_map(|arg| copied(arg, name, FileAccess::Read, scope, landing)));
+            let taken = sources.iter().flat_map(|arg| copied(arg, name, source, scope, |_| Landing::Leaves));
+            judged.files.extend(taken.filter(|used| used.access == FileAccess::Write));
             if parsed.has(&["l", "link", "s", "symbolic", "symbolic-link"]) && name == "cp" {
-                all(sources, FileAccess::Write);
+                let linked =
+                    sources.iter().flat_map(|arg| copied(arg, name, FileAccess::Write, scope, |_| Landing::Leaves));
+                judged.files.extend(linked);
             }
-            all(target, FileAccess::Write);
+            all(judged, target, FileAccess::Write);
             if name == "ln" {
                 link(sources, target, judged);
             }
@@ -360,6 +373,21 @@ fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Sc
                 judged.files.extend(uses(&at_home(arg.tail(start), scope), name, access, scope));
             }
         }
+    }
+}
+
+/// How the options of a program that copies say by which names that lands which it copies.
+fn landing(parsed: &Parsed) -> fn(&str) -> Landing {
+    // Any beginning of a long option is one too.
+    let has = |option: &str, least: usize| {
+        parsed.given.iter().any(|given| given.name.len() >= least && option.starts_with(&given.name))
+    };
+    if parsed.has(&["T"]) || has("no-target-directory", 4) {
+        Landing::as_target
+    } else if has("parents", 2) {
+        Landing::with_parents
+    } else {
+        Landing::of
     }
 }
 

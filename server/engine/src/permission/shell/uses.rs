@@ -24,7 +24,9 @@ const FLAT: [&str; 21] = [
 /// They put something into a folder, or make it, and change nothing else of what it holds.
 const FILLING: [&str; 7] = ["cp", "ln", "install", "mkdir", "rmdir", "touch", "git format-patch"];
 /// They put into a folder what it held not, though they may change all of it too.
-const MOVING: [&str; 2] = ["mv", "git mv"];
+const MOVING: [&str; 4] = ["mv", "git mv", "rsync", "scp"];
+/// They copy or move folders with all that these hold.
+const COPYING: [&str; 5] = ["cp", "mv", "git mv", "rsync", "scp"];
 /// They take away what they are given.
 const REMOVING: [&str; 6] = ["rm", "mv", "shred", "unlink", "truncate", "find"];
 /// They change what is told of a file, and nothing that it holds.
@@ -59,6 +61,17 @@ pub enum FoundLinks {
     Followed,
 }
 
+/// What a file or folder is called where it is copied or moved to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Landing {
+    /// So many of the last names of its path. None: what it holds lands.
+    Names(usize),
+    /// Its own name or none, as programs have it each in its own way.
+    NameOrNone,
+    /// It is itself what is moved or linked: nothing lands in it.
+    Leaves,
+}
+
 /// What is gone once a file was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
@@ -67,9 +80,31 @@ pub enum Removal {
     Changes,
 }
 
+impl Landing {
+    /// Of one that is given as `path`.
+    pub(super) fn of(path: &str) -> Self {
+        let name = path.trim_end_matches('/');
+        match name.rsplit('/').next().unwrap_or_default() {
+            "" | "." | ".." => Self::Names(0),
+            _ if name.len() < path.len() => Self::NameOrNone,
+            _ => Self::Names(1),
+        }
+    }
+
+    /// The same where the folders that are named before it are made too.
+    pub(super) fn with_parents(path: &str) -> Self {
+        Self::Names(path.split('/').filter(|name| !matches!(*name, "" | ".")).count())
+    }
+
+    /// The same where the target is no folder that gets it, but itself by another name.
+    pub(super) fn as_target(_path: &str) -> Self {
+        Self::Names(0)
+    }
+}
+
 impl FileUse {
     pub(crate) fn new(span: Span, by: &str, access: FileAccess, place: Place) -> Self {
-        Self { span, by: by.to_owned(), access, place, links: FoundLinks::Kept }
+        Self { span, by: by.to_owned(), access, place, links: FoundLinks::Kept, lands: Landing::Names(1) }
     }
 
     pub fn is_redirect(&self) -> bool {
@@ -92,6 +127,11 @@ impl FileUse {
     /// Whether what the file holds may be another then.
     pub fn overwrites(&self) -> bool {
         self.access == FileAccess::Write && !KEEPING.contains(&self.by.as_str())
+    }
+
+    /// Whether it gets what folders hold that are copied or moved.
+    pub fn gets_folders(&self) -> bool {
+        self.access == FileAccess::Write && self.lands != Landing::Leaves && COPYING.contains(&self.by.as_str())
     }
 
     /// Whether what a link leads to stays as it is.

@@ -6,7 +6,7 @@ use super::expansion::Scope;
 use super::options::{Arg, Order, Spec};
 use super::programs::{Judged, here, likely_files, uses};
 use super::syntax::Span;
-use super::{Effect, FileAccess};
+use super::{Effect, FileAccess, FileUse, Landing};
 use losses::{ANYTHING, COMMITS, HISTORY, REMOTE, STASHED, TRACKED, UNTRACKED, has, losses, starts};
 
 mod losses;
@@ -278,12 +278,15 @@ fn files(name: &str, words: &[Arg], span: &Span, scope: &Scope, judged: &mut Jud
     let operands: Vec<&Arg> = words.iter().filter(|arg| !starts(arg, "-")).collect();
     match name {
         "rm" | "mv" | "restore" | "clean" => {
-            for arg in operands {
+            for (at, arg) in operands.iter().enumerate() {
                 // What is moved can be read where it is then.
                 if name == "mv" {
                     judged.files.extend(uses(arg, "git mv", FileAccess::Read, scope));
                 }
-                judged.files.extend(uses(arg, if name == "mv" { "git mv" } else { "git" }, FileAccess::Write, scope));
+                let written = uses(arg, if name == "mv" { "git mv" } else { "git" }, FileAccess::Write, scope);
+                let is_source = name == "mv" && at + 1 < operands.len();
+                let leaves = |used: FileUse| if is_source { FileUse { lands: Landing::Leaves, ..used } } else { used };
+                judged.files.extend(written.into_iter().map(leaves));
             }
         }
         "checkout" => {
@@ -294,7 +297,7 @@ fn files(name: &str, words: &[Arg], span: &Span, scope: &Scope, judged: &mut Jud
             {
                 judged.files.extend(uses(one, "git checkout", FileAccess::Write, scope).into_iter().filter_map(
                     |used| match used.place {
-                        super::Place::File(path) => Some(super::FileUse { place: super::Place::Maybe(path), ..used }),
+                        super::Place::File(path) => Some(FileUse { place: super::Place::Maybe(path), ..used }),
                         _ => None,
                     },
                 ));

@@ -1,13 +1,14 @@
 //! What a command does to what a folder holds: names that come into it, repositories that go, files that Git tracks, all that stands below.
 
 use std::collections::VecDeque;
+use std::path::{Component, PathBuf};
 
 use copydesk_workspace::disk::FileKind;
 use copydesk_workspace::path::AbsPath;
 
 use super::{Gathered, permission, quoted, visible};
 use crate::escape::escaped_line;
-use crate::permission::shell::{Analysis, FileAccess, FileUse, FolderUse, FoundLinks, Place, Removal};
+use crate::permission::shell::{Analysis, FileAccess, FileUse, FolderUse, FoundLinks, Landing, Place, Removal};
 use crate::permission::{RulesFor, Verdict, path_pattern};
 use crate::runner::access::{Need, Subject};
 use crate::runner::decide::{Decided, decide, is_absolute};
@@ -16,23 +17,118 @@ use crate::runner::expand::{self, Expanded};
 /// Folders to which links lead that are looked through for one that is given.
 const FOLLOWED: usize = 64;
 
+/// Files that are judged one by one since they are copied with their folders, of one text.
+const LANDED: usize = 10_000;
+
+/// What is given as the last word of a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    /// A folder, which gets what is copied.
+    Folder,
+    /// Nothing yet: what is copied gets its name.
+    New,
+}
+
 impl Gathered<'_> {
-    /// What comes into a folder has the names of what is copied.
-    pub(super) async fn filled(&mut self, file: &FileUse, path: &AbsPath, real: &AbsPath, analysis: &Analysis) {
-        for source in analysis.files.iter().filter(|source| source.by == file.by && source.span != file.span) {
+    /// What comes into a folder has the names of what is copied, and those of what that holds.
+    pub(super) async fn filled(&mut self, file: &FileUse, path: &AbsPath, analysis: &Analysis, target: Target) {
+        for source in analysis.files.iter().filter(|source| source.by == file.by && source.place != file.place) {
             let sources = match &source.place {
                 Place::File(source) => vec![source.clone()],
+                Place::Maybe(source) => {
+                    let is_there = self.deps.ports.files.stat(source.clone()).await.is_ok();
+                    is_there.then(|| source.clone()).into_iter().collect()
+                }
                 Place::Glob { base, pattern } => match expand::glob(&self.deps.ports.files, base, pattern).await {
                     Expanded::All(paths) => paths,
                     Expanded::TooMany | Expanded::NotUnderstood => Vec::new(),
                 },
-                Place::Maybe(_) | Place::Tracked(_) | Place::Unknown(_) => Vec::new(),
+                Place::Tracked(_) | Place::Unknown(_) => Vec::new(),
             };
-            for name in sources.iter().filter_map(|source| source.as_path().file_name()) {
-                self.discarded(file, &real.join(name)).await;
-                self.judge(file, &path.join(name), &real.join(name));
+            let counts = match (target, source.lands) {
+                (Target::New, _) => vec![0],
+                (Target::Folder, Landing::Names(count)) => vec![count],
+                (Target::Folder, Landing::NameOrNone) => vec![1, 0],
+                (Target::Folder, Landing::Leaves) => vec![1],
+            };
+            for from in sources {
+                for count in counts.clone() {
+                    let at = path.join(last_names(&from, count));
+                    if count > 0 {
+                        self.landed(file, &at).await;
+                    }
+                    if source.access == FileAccess::Read && file.gets_folders() {
+                        self.landed_with(file, source, &from, &at).await;
+                    }
+                }
             }
         }
+    }
+
+    /// A file or folder that gets the name `at`, whatever has it now.
+    async fn landed(&mut self, file: &FileUse, at: &AbsPath) {
+        let files = &self.deps.ports.files;
+        let Ok(real) = files.real_path(at.clone()).await else {
+            return self.anywhere(file, &format!("{}, which cannot be looked up", quoted(&at.to_string())));
+        };
+        let kind = files.stat(real.clone()).await.ok().map(|stat| stat.kind);
+        self.outside(file, at, &real, kind).await;
+        self.discarded(file, &real).await;
+        self.judge(file, at, &real);
+    }
+
+    /// What the folder `from` holds, which becomes `at`: only that is told which is not simply allowed.
+    async fn landed_with(&mut self, file: &FileUse, source: &FileUse, from: &AbsPath, at: &AbsPath) {
+        let files = &self.deps.ports.files;
+        let Ok(folder) = files.real_path(from.clone()).await else { return };
+        let is_folder = files.stat(folder.clone()).await.is_ok_and(|stat| stat.kind == FileKind::Directory);
+        let held = if is_folder { self.held_by(&folder, source.links).await } else { Some(Vec::new()) };
+        self.landed += held.as_ref().map_or(0, Vec::len);
+        let Some(held) = held.filter(|_| self.landed <= LANDED) else {
+            return self.too_many(file, from);
+        };
+        for rest in held {
+            let known = self.needs.len();
+            self.landed(file, &at.join(rest)).await;
+            if self.needs[known..].iter().all(|need| decide(self.deps, need) == Decided::Allowed) {
+                self.needs.truncate(known);
+            }
+        }
+    }
+
+    /// The paths from `folder` of all files that are copied with it. `None`: they are too many.
+    async fn held_by(&self, folder: &AbsPath, links: FoundLinks) -> Option<Vec<String>> {
+        let files = &self.deps.ports.files;
+        let mut held = Vec::new();
+        // With the folders that were left by links on the way, each with that in which the link stands.
+        let mut folders = VecDeque::from([(String::new(), folder.clone(), Vec::<(AbsPath, AbsPath)>::new())]);
+        let mut followed = 0;
+        while let Some((before, folder, way)) = folders.pop_front() {
+            let Expanded::All(found) = expand::below(files, &folder).await else { return None };
+            for (rest, is_link) in found {
+                let (link, path) = (folder.join(&rest), format!("{before}{rest}"));
+                if is_link && links == FoundLinks::Followed {
+                    let mut way = way.clone();
+                    way.push((folder.clone(), link.parent().unwrap_or_else(|| folder.clone())));
+                    let target = files.real_path(link).await.ok();
+                    // One that leads up to where it stands is not copied.
+                    let leads_up = |target: &AbsPath| {
+                        way.iter().any(|(from, to)| target.starts_with(from) && to.starts_with(target))
+                    };
+                    if let Some(target) = target.filter(|target| !leads_up(target))
+                        && files.stat(target.clone()).await.is_ok_and(|stat| stat.kind == FileKind::Directory)
+                    {
+                        followed += 1;
+                        folders.push_back((format!("{path}/"), target, way));
+                    }
+                }
+                held.push(path);
+            }
+            if followed > FOLLOWED || held.len() > LANDED {
+                return None;
+            }
+        }
+        Some(held)
     }
 
     /// Where the files that are removed are a repository, or hold one, and where what a repository keeps is written over (R5.5).
@@ -166,4 +262,10 @@ impl Gathered<'_> {
             self.anywhere_of(file, &what, "external_directory");
         }
     }
+}
+
+/// So many names at the end of `path`.
+fn last_names(path: &AbsPath, count: usize) -> PathBuf {
+    let names: Vec<_> = path.as_path().components().filter(|part| matches!(part, Component::Normal(_))).collect();
+    names[names.len().saturating_sub(count)..].iter().collect()
 }

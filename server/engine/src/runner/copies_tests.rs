@@ -1,0 +1,143 @@
+use super::evasion_tests::{everything, judged, open, shut, workspace};
+use crate::permission::Mode;
+use crate::permission::Verdict::{Allow, Ask, Deny};
+use crate::workbench::{Bench, path};
+
+fn with_trees(bench: Bench) -> Bench {
+    let bench = workspace(bench);
+    let files = ["t/.vscode/tasks.json", "t/plain", "plain/x", "plain/deep/y", "t2/config/x", "t2/a", "t3/.git/config"];
+    for file in files {
+        bench.put(&format!("/w/{file}"), "x\n");
+    }
+    bench
+}
+
+#[tokio::test]
+async fn r9_3_no_mode_frees_what_comes_into_a_folder_with_the_folder_that_holds_it() {
+    let bench = with_trees(Bench::new());
+    bench.grants.set_mode(Mode::Workspace);
+    let commands = [
+        "cp -r t/. .",
+        "cp -r t/./ .",
+        "cp -r t/ .",
+        "cp -r t/. ./",
+        "cp -r t*/. .",
+        "cp -rT t .",
+        "cp -r --no-target-directory t .",
+        "cp -r --no-target-dir t .",
+        "cp -rt . t/.",
+        "bash -c 'cp -r t/. .'",
+        "eval 'cp -r t/. .'",
+        "cp -r t new",
+        "cp -r t sub",
+        "cp -rT t new",
+        "cp -r ./t/.vscode/.. .",
+        "cp -r . sub",
+        "cd t && cp -r . ../sub",
+        "mv t new",
+        "mv t sub",
+        "mv -T t new",
+    ];
+    shut(&bench, &commands).await;
+    let harmless = [
+        "cp -r plain new",
+        "cp -r plain sub",
+        "cp -r plain/. sub",
+        "cp -r plain/ sub",
+        "cp -rT plain sub",
+        "cp -r plain/* .",
+        "mv plain empty",
+        "mv plain new",
+        "mkdir -p t new",
+    ];
+    open(&bench, &harmless).await;
+}
+
+#[tokio::test]
+async fn r8_3_rules_for_files_meet_what_comes_with_the_folder_that_holds_it() {
+    let rules = |bench: Bench| bench.rule("edit", "*", Allow).rule("edit", "config/*", Deny);
+    let bench = with_trees(rules(everything()).rule("edit", "empty/t2/*", Deny));
+    bench.disk.put_folder(&path("/w/linked"));
+    bench.disk.put_link(&path("/w/linked/config"), "/w/t2/config");
+    let commands = [
+        "cp -r t2/config .",
+        "cp -r t2/config/ .",
+        "cp -r t2/. .",
+        "cp -rT t2 .",
+        "cp -r t2/conf* .",
+        "cp -r t2/config config",
+        "cp -rT t2/config config",
+        "cp -rL linked/. .",
+        "cp --parents t2/config/x empty",
+        "cp --par t2/config/x empty",
+        "cp -r --parents t2/config empty",
+        "cp --parents t2/*/x empty",
+        "cp --parents -t empty t2/a",
+        "mv t2/config .",
+        "mv t2/config config",
+        "git mv t2/config .",
+        "git mv t2/config config",
+        "rsync -a t2/config .",
+        "rsync -a t2/ .",
+        "rsync -a t2/config/ config",
+        "scp -r t2/config .",
+        "scp -r t2/config config",
+    ];
+    for command in commands {
+        assert_eq!(judged(&bench, command).await, Deny, "{command}");
+    }
+    open(&bench, &["cp -r t2/a .", "cp -r plain .", "cp -r plain/. sub", "mv plain sub", "cp -r linked/. sub"]).await;
+    // Round and round.
+    bench.disk.put_link(&path("/w/linked/up"), "/w/linked");
+    bench.disk.put_link(&path("/w/linked/over"), "/w/plain");
+    bench.disk.put_link(&path("/w/plain/back"), "/w/linked");
+    open(&bench, &["cp -rL linked/. sub", "cp -rL plain sub"]).await;
+    assert_eq!(judged(&bench, "cp -rL plain/back/. .").await, Deny);
+}
+
+#[tokio::test]
+async fn r8_3_what_is_copied_into_a_folder_is_followed_through_the_links_that_stand_there() {
+    let bench = with_trees(everything().rule("edit", "*", Allow));
+    open(&bench, &["cp plain/x empty", "cp -r plain/. empty"]).await;
+    for target in ["/home/user/.bashrc", "/w/kept/a"] {
+        let bench = with_trees(everything().rule("edit", "*", Allow).rule("edit", "kept/*", Deny));
+        bench.disk.put_link(&path("/w/empty/x"), target);
+        shut(&bench, &["cp plain/x empty", "cp -r plain/. empty", "cp -rT plain empty"]).await;
+    }
+}
+
+#[tokio::test]
+async fn r5_5_a_repository_is_written_over_by_no_folder_that_holds_one() {
+    let bench = with_trees(everything().rule("edit", "*", Allow));
+    for command in ["cp -r t3/. .", "cp -rT t3 .", "cp -r t3/.git ."] {
+        assert_eq!(judged(&bench, command).await, Ask, "{command}");
+        let asked = bench.client.asks().pop().map(|ask| ask.reason).unwrap_or_default();
+        assert!(asked.contains("what would be lost"), "{command}: {asked}");
+    }
+    open(&bench, &["cp -r t3 sub"]).await;
+}
+
+#[tokio::test]
+async fn r8_3_names_that_a_program_makes_up_are_judged_as_written() {
+    let rules = |bench: Bench, pattern: &str| bench.rule("edit", "*", Allow).rule("edit", pattern, Deny);
+    let commands = [
+        ("xaa", "split -l 1 open"),
+        ("xaa", "split"),
+        ("sub/yaa", "split open sub/y"),
+        ("sub/yaa", "split --additional-suffix .txt open sub/y"),
+        ("xx00", "csplit open 5"),
+        ("sub/y00", "csplit -f sub/y open 5"),
+        ("sub/y00", "csplit --prefix=sub/y open 5"),
+        ("a.tar", "gunzip a.tgz"),
+        ("a.tar", "unxz a.txz"),
+        ("a.out", "bunzip2 a"),
+    ];
+    for (name, command) in commands {
+        let bench = rules(everything(), name);
+        bench.put(&format!("/w/{name}"), "x\n");
+        assert_eq!(judged(&bench, command).await, Deny, "{command}");
+        let outside = format!("cd ..; {command}");
+        assert_ne!(judged(&bench, &outside).await, Allow, "{outside}");
+    }
+    open(&rules(everything(), "kept/*"), &["split -l 1 open", "split open sub/y", "csplit open 5"]).await;
+}
