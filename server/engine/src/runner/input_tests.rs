@@ -1,7 +1,7 @@
 //! What a program is given as its input, and commands that run in another place.
 
-use super::evasion_tests::{allowing, judged, open, shut};
-use crate::permission::Verdict::{Ask, Deny};
+use super::evasion_tests::{allowing, everything, judged, open, shut};
+use crate::permission::Verdict::{Allow, Ask, Deny};
 
 const READERS: [&str; 40] = [
     "sqlite3",
@@ -203,4 +203,136 @@ async fn r8_1_commands_in_containers_and_pods_are_judged_by_their_own_words() {
         assert_eq!(judged(&bench, text).await, Ask, "{text}");
     }
     open(&bench, &["docker exec c cat open", "docker run image", "kubectl exec pod -- cat open"]).await;
+}
+
+#[tokio::test]
+async fn r8_1_a_told_text_is_judged_where_the_program_runs_commands_of_a_shell_from_it() {
+    let others = [
+        "newgrp",
+        "sg",
+        "nix-shell",
+        "batch",
+        "su",
+        "parallel",
+        "script",
+        "ghci",
+        "ipython",
+        "virsh",
+        "debugfs",
+        "telnet",
+        "lftp",
+        "nvim",
+        "sqlite",
+        "sqlcmd",
+        "openssl",
+        "cqlsh",
+        "git",
+    ];
+    let bench = allowing(&[&READERS[..], &others].concat());
+    let asked = [
+        "gdb <<< 'shell rm x'",
+        "gdb <<'E'\nshell touch x\nE",
+        "lldb a <<< 'platform shell touch x'",
+        "vim -es <<< ':!rm x'",
+        "nvim -es <<< ':!rm x'",
+        "sftp h <<< '!rm x'",
+        "ftp h <<< '!rm x'",
+        "lftp h <<< '!rm x'",
+        "telnet h <<< '!rm x'",
+        "duckdb a.db <<< '.shell rm x'",
+        "sqlite a.db <<< '.shell rm x'",
+        "sqlcmd <<< '!!rm x'",
+        "cqlsh <<< \"SOURCE 'x'\"",
+        "gnuplot <<< '!rm x'",
+        "ghci <<< ':!rm x'",
+        "ipython <<< '!rm x'",
+        "virsh <<< 'cd /'",
+        "debugfs <<< '!rm x'",
+        "openssl <<< 'engine ./x.so'",
+        "crontab - <<< '* * * * * rm x'",
+        "crontab <<'E'\n* * * * * rm x\nE",
+        "sg g -c 'touch x'",
+        "newgrp -c 'touch x'",
+        "sg g 'touch x'",
+    ];
+    for text in asked {
+        assert_eq!(judged(&bench, text).await, Ask, "{text}");
+    }
+    for shell in
+        ["at now", "batch", "newgrp", "newgrp g", "sg g", "nix-shell", "nix-shell -p x", "su", "parallel", "script"]
+    {
+        let text = format!("{shell} <<< 'rm x'");
+        assert_eq!(judged(&bench, &text).await, Deny, "{text}");
+        let text = format!("{shell} <<'E'\ngit log\nrm x\nE");
+        assert_eq!(judged(&bench, &text).await, Deny, "{text}");
+        shut(&bench, &[&format!("{shell} <<< 'touch x'"), &format!("echo a | {shell}")]).await;
+    }
+    let open_ones = [
+        "newgrp <<< 'git log'",
+        "nix-shell <<< 'git log'",
+        "at now <<< 'git log'",
+        "python3 <<< 'print(1)'",
+        "node <<< 1",
+        "perl <<< 1",
+        "ruby <<< 1",
+        "php <<< 1",
+        "lua - <<< 1",
+        "Rscript - <<< 1",
+        "julia <<< 1",
+        "osascript <<< 1",
+        "redis-cli <<< 'get x'",
+        "psql <<< 'select 1'",
+        "mysql <<< 'select 1'",
+        "m4 <<< 'define(a, b)'",
+        "dc <<< '1 2 + p'",
+    ];
+    open(&bench, &open_ones).await;
+}
+
+#[tokio::test]
+async fn r8_3_commands_in_containers_that_share_the_home_folder_touch_its_files() {
+    let bench = everything().rule("bash", "rm *", Deny).rule("edit", "kept/*", Deny);
+    let starters = [
+        "toolbox run",
+        "toolbox run -c x",
+        "toolbox --verbose run --container x",
+        "distrobox enter x --",
+        "distrobox enter -n x --",
+        "distrobox enter --name x --",
+        "distrobox-enter x --",
+        "distrobox-host-exec",
+        "host-spawn",
+        "flatpak-spawn --host",
+        "flatpak-spawn",
+        "limactl shell default",
+        "lima",
+    ];
+    for starter in starters {
+        for reading in [
+            "sh -c 'cat /home/user/.ssh/id_rsa; true'",
+            "sh -c 'cat id_rsa; true'",
+            "bash -c 'cd ..; cat x'",
+            "sh -c 'cat ../x > /dev/null'",
+            "cat ../x",
+        ] {
+            let text = format!("{starter} {reading}");
+            assert_eq!(judged(&bench, &text).await, Ask, "{text}");
+        }
+        for denied in ["tee kept/a", "sh -c 'echo x > kept/a'", "rm x", "sh -c 'rm x'"] {
+            let text = format!("{starter} {denied}");
+            assert_eq!(judged(&bench, &text).await, Deny, "{text}");
+        }
+        let text = format!("{starter} cat open");
+        assert_eq!(judged(&bench, &text).await, Allow, "{text}");
+    }
+    let elsewhere = [
+        "flatpak-spawn --host --directory=/etc cat hostname",
+        "limactl shell --workdir /etc default cat hostname",
+        "toolbox enter <<< 'touch x'",
+        "toolbox enter < open",
+        "toolbox run --strange cat a",
+    ];
+    shut(&bench, &elsewhere).await;
+    // Their own files are others.
+    open(&bench, &["docker exec c sh -c 'cat ../x; true'"]).await;
 }

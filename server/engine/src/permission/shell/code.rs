@@ -16,6 +16,8 @@ pub(super) struct Code {
     pub(super) unclear: Vec<(Span, &'static str)>,
     /// Commands that run in another place.
     pub(super) elsewhere: Vec<Call>,
+    /// The same, where the files are those of this one.
+    pub(super) beyond: Vec<Call>,
 }
 
 /// A text that a shell is given to run.
@@ -85,6 +87,7 @@ const RUN: &[Options] = &[
     Options { programs: &["rg"], long: &["--pre", "--hostname-bin"], ..NONE },
     Options { programs: &["mysql", "mariadb"], long: &["--pager"], ..NONE },
     Options { programs: &["nix", "nix-shell"], long: &["--run", "--command"], ..NONE },
+    Options { programs: &["newgrp", "sg"], short: "c", long: &["--command"] },
     Options { programs: &["cpio"], long: &["--rsh-command"], ..NONE },
     Options { programs: &["sdiff", "diff3"], long: &["--diff-program"], ..NONE },
     Options { programs: &["fd", "fdfind"], short: "xX", long: &["--exec", "--exec-batch"] },
@@ -146,7 +149,7 @@ const LOAD: &[Options] = &[
     Options { programs: &["scp", "sftp"], short: "Fb", long: &[] },
     Options { programs: &["ssh-keygen", "ssh-add"], short: "Ds", long: &[] },
     Options { programs: &["gdb", "lldb"], short: "xos", long: &["-ex", "-iex", "-eval-command", "--command"] },
-    Options { programs: &["sqlite3"], long: &["-cmd", "-init", "--cmd", "--init"], ..NONE },
+    Options { programs: &["sqlite3", "sqlite"], long: &["-cmd", "-init", "--cmd", "--init"], ..NONE },
     Options { programs: &["mysql", "mariadb"], long: &["--init-command"], ..NONE },
     Options { programs: &["nix", "nix-shell"], long: &["--expr"], ..NONE },
     Options { programs: BINUTILS, long: &["--plugin"], ..NONE },
@@ -165,7 +168,7 @@ pub(super) fn code(name: &str, call: &Call) -> Code {
     if name == "ssh" {
         remote::ssh(call, &mut code);
     }
-    code.elsewhere = remote::commands(name, call, &mut code);
+    remote::commands(name, call, &mut code);
     fed::code(name, call, &mut code);
     let words = call.words();
     let given = |table: &'static [Options]| {
@@ -293,7 +296,7 @@ fn is_code(name: &str, at: usize, arg: &Arg, words: &[Arg]) -> Option<&'static s
         "go" => holds(&["extld"]) || lower.contains("ldflags") && arg.text.is_none(),
         "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "ld" => text.starts_with('@') || holds(&["-plugin,"]),
         "rustc" => text.starts_with('@') || holds(&["linker="]),
-        "sqlite3" => {
+        "sqlite3" | "sqlite" => {
             const COMMANDS: [&str; 13] = [
                 ".shell", ".system", ".import", ".output", ".once", ".log", ".read", ".open", ".backup", ".save",
                 ".load", ".excel", ".clone",

@@ -6,7 +6,7 @@ use super::options::Arg;
 use super::redirects::Input;
 use super::syntax::{Simple, Span};
 use super::walk::{Ends, Walk};
-use super::without_options::readings;
+use super::without_options::{readings, without_general_options};
 use super::wrappers::{self, Wrapped, Wrapper};
 use super::{
     Analysis, Effect, FileAccess, Pattern, Place, Shape, SimpleCommand, arity, builtins, find, interpreters, links,
@@ -177,6 +177,11 @@ impl Walk {
                     walk.judge(inner, scope.clone());
                 });
             }
+            for inner in &judged.beyond {
+                self.beyond_the_sandbox(|walk| {
+                    walk.judge(inner, scope.clone());
+                });
+            }
             if let Some(inner) = judged.inner {
                 self.judge(&inner, scope.clone());
             }
@@ -216,15 +221,21 @@ impl Walk {
 
     /// What `judge` finds, of another place: its files are not those of this one.
     fn elsewhere(&mut self, judge: impl FnOnce(&mut Self)) {
-        let Analysis { commands, files, links, patterns, .. } = &self.found;
-        let (commands, files, links, patterns) = (commands.len(), files.len(), links.len(), patterns.len());
-        judge(self);
+        let Analysis { files, links, patterns, .. } = &self.found;
+        let (files, links, patterns) = (files.len(), links.len(), patterns.len());
+        self.beyond_the_sandbox(judge);
         self.found.files.truncate(files);
         self.found.links.truncate(links);
         self.found.patterns.truncate(patterns);
+    }
+
+    /// What `judge` finds, where this sandbox does not hold it.
+    fn beyond_the_sandbox(&mut self, judge: impl FnOnce(&mut Self)) {
+        let commands = self.found.commands.len();
+        judge(self);
         for command in &mut self.found.commands[commands..] {
             command.effect.is_file_work = false;
-            // Of its network this sandbox knows nothing.
+            // Of its network it knows nothing.
             command.effect.network |= !command.effect.reads_only;
         }
     }
@@ -397,7 +408,7 @@ impl Walk {
             aliases.push(spelled(base, &words));
             aliases.push(spelled(base, &unquoted));
         }
-        aliases.extend(programs::without_general_options(call));
+        aliases.extend(without_general_options(call));
         for before in [&call.assigned, &call.outer] {
             if !before.is_empty() {
                 aliases.push(format!("{before} {pattern}"));

@@ -15,6 +15,20 @@ struct Reader {
     operands: usize,
     /// Which words are options without, and with a value in the next word.
     words: Words,
+    told: Told,
+}
+
+/// What a text is to it that stands in the command itself.
+#[derive(Debug, Clone, Copy)]
+enum Told {
+    /// Code that may run any command in words of the program's own.
+    Unclear,
+    /// Code that is looked at as the program's words are (`code::is_code`).
+    Looked,
+    /// A program in a language, or what the program's words may say too.
+    Language,
+    /// Commands of a shell.
+    Shell,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +42,8 @@ enum Words {
 /// Whatever words there are.
 const ALWAYS: usize = usize::MAX;
 
-const PLAIN: Reader = Reader { programs: &[], instead: NONE, operands: ALWAYS, words: Words::Valued(&[]) };
+const PLAIN: Reader =
+    Reader { programs: &[], instead: NONE, operands: ALWAYS, words: Words::Valued(&[]), told: Told::Unclear };
 
 const READERS: &[Reader] = &[
     Reader {
@@ -39,11 +54,28 @@ const READERS: &[Reader] = &[
             "json", "line", "list", "markdown", "nofollow", "quote", "readonly", "safe", "stats", "table", "tabs",
             "version",
         ]),
+        told: Told::Looked,
         ..PLAIN
     },
-    Reader { programs: &["duckdb"], instead: of("cs", &["--version"]), operands: 2, words: Words::Flags(&[]) },
-    Reader { programs: &["psql"], instead: of("cl", &["--command", "--list", "--version", "--help"]), ..PLAIN },
-    Reader { programs: &["mysql", "mariadb"], instead: of("e", &["--execute", "--version", "--help"]), ..PLAIN },
+    Reader {
+        programs: &["duckdb"],
+        instead: of("cs", &["--version"]),
+        operands: 2,
+        words: Words::Flags(&[]),
+        told: Told::Unclear,
+    },
+    Reader {
+        programs: &["psql"],
+        instead: of("cl", &["--command", "--list", "--version", "--help"]),
+        told: Told::Looked,
+        ..PLAIN
+    },
+    Reader {
+        programs: &["mysql", "mariadb"],
+        instead: of("e", &["--execute", "--version", "--help"]),
+        told: Told::Looked,
+        ..PLAIN
+    },
     Reader {
         programs: &["redis-cli", "valkey-cli"],
         operands: 1,
@@ -69,6 +101,7 @@ const READERS: &[Reader] = &[
             "--count",
             "--pattern",
         ]),
+        told: Told::Language,
         ..PLAIN
     },
     Reader {
@@ -76,6 +109,7 @@ const READERS: &[Reader] = &[
         instead: of("", &["--eval", "--file", "--version"]),
         operands: 2,
         words: Words::Valued(&["--host", "--port", "-u", "-p", "--username", "--password"]),
+        told: Told::Language,
     },
     Reader { programs: &["cqlsh"], instead: of("ef", &["--execute", "--file", "--version"]), ..PLAIN },
     Reader { programs: &["clickhouse-client"], instead: of("q", &["--query", "--version"]), ..PLAIN },
@@ -103,16 +137,8 @@ const READERS: &[Reader] = &[
             "vimdiff",
             "rvim",
             "ghci",
-            "nix-shell",
-            "newgrp",
-            "sg",
             "login",
             "ipython",
-            "bpython",
-            "ptpython",
-            "erl",
-            "iex",
-            "groovysh",
             "rlogin",
             "rsh",
             "mosh",
@@ -122,38 +148,64 @@ const READERS: &[Reader] = &[
             "nft",
             "bcc",
             "bpftrace",
-            "batch",
         ],
         ..PLAIN
     },
+    Reader {
+        programs: &["batch", "newgrp", "sg", "su", "nix-shell", "script", "parallel"],
+        told: Told::Shell,
+        ..PLAIN
+    },
+    Reader { programs: &["bpython", "ptpython", "erl", "iex", "groovysh"], told: Told::Language, ..PLAIN },
     Reader { programs: &["gdb", "lldb"], instead: of("", &["-batch", "--batch", "--version", "--help"]), ..PLAIN },
-    Reader { programs: &["at"], instead: of("flcrd", &["--version"]), ..PLAIN },
+    Reader { programs: &["at"], instead: of("flcrd", &["--version"]), told: Told::Shell, ..PLAIN },
     // `crontab -` and `crontab` read the table.
-    Reader { programs: &["crontab"], instead: of("lre", &[]), operands: 1, words: Words::Valued(&["-u"]) },
+    Reader {
+        programs: &["crontab"],
+        instead: of("lre", &[]),
+        operands: 1,
+        words: Words::Valued(&["-u"]),
+        told: Told::Unclear,
+    },
     Reader {
         programs: &["m4"],
         operands: 1,
         words: Words::Valued(&[
             "-I", "-D", "-U", "-F", "-R", "-B", "-S", "-o", "-d", "-L", "-H", "-N", "-T", "-t", "-W",
         ]),
+        told: Told::Looked,
         ..PLAIN
     },
     Reader {
         programs: &["dc"],
         instead: of("ef", &["--expression", "--file", "--version", "--help"]),
         operands: 1,
+        told: Told::Looked,
         ..PLAIN
     },
-    Reader { programs: &["osascript"], instead: of("e", &[]), operands: 1, words: Words::Valued(&["-l", "-s"]) },
+    Reader {
+        programs: &["osascript"],
+        instead: of("e", &[]),
+        operands: 1,
+        words: Words::Valued(&["-l", "-s"]),
+        told: Told::Language,
+    },
     Reader { programs: &["gnuplot"], instead: of("eV", &["--version"]), operands: 1, ..PLAIN },
-    Reader { programs: &["octave"], instead: of("", &["--eval", "--version"]), operands: 1, ..PLAIN },
-    Reader { programs: &["swipl"], instead: of("g", &["--version"]), operands: 1, ..PLAIN },
+    Reader {
+        programs: &["octave"],
+        instead: of("", &["--eval", "--version"]),
+        operands: 1,
+        told: Told::Language,
+        ..PLAIN
+    },
+    Reader { programs: &["swipl"], instead: of("g", &["--version"]), operands: 1, told: Told::Language, ..PLAIN },
     Reader { programs: &["openssl"], operands: 1, ..PLAIN },
     Reader {
         programs: &["python", "pypy"],
         instead: of("cmVh", &["--version", "--help"]),
         operands: 1,
         words: Words::Valued(&["-W", "-X", "-Q", "--check-hash-based-pycs"]),
+        told: Told::Language,
     },
     Reader {
         programs: &["node", "nodejs", "ts-node", "tsx"],
@@ -171,43 +223,61 @@ const READERS: &[Reader] = &[
             "--title",
             "--env-file",
         ]),
+        told: Told::Language,
     },
-    Reader { programs: &["deno", "bun"], operands: 1, ..PLAIN },
+    Reader { programs: &["deno", "bun"], operands: 1, told: Told::Language, ..PLAIN },
     Reader {
         programs: &["perl"],
         instead: of("eEv", &["--version", "--help"]),
         operands: 1,
         words: Words::Valued(&["-I"]),
+        told: Told::Language,
     },
     Reader {
         programs: &["ruby"],
         instead: of("evh", &["--version", "--help"]),
         operands: 1,
         words: Words::Valued(&["-r", "-I", "-C", "-E", "-W"]),
+        told: Told::Language,
     },
     Reader {
         programs: &["php"],
         instead: of("rfBREFvimSl", &["--run", "--file", "--version", "--info", "--server"]),
         operands: 1,
         words: Words::Valued(&["-c", "-d", "-z", "-t"]),
+        told: Told::Language,
     },
-    Reader { programs: &["lua", "luajit"], instead: of("ev", &[]), operands: 1, words: Words::Valued(&["-l"]) },
-    Reader { programs: &["Rscript"], instead: of("e", &["--version"]), operands: 1, ..PLAIN },
+    Reader {
+        programs: &["lua", "luajit"],
+        instead: of("ev", &[]),
+        operands: 1,
+        words: Words::Valued(&["-l"]),
+        told: Told::Language,
+    },
+    Reader { programs: &["Rscript"], instead: of("e", &["--version"]), operands: 1, told: Told::Language, ..PLAIN },
     Reader {
         programs: &["R"],
         instead: of("ef", &["--file", "--version"]),
         operands: 1,
         words: Words::Valued(&["-g"]),
+        told: Told::Language,
     },
-    Reader { programs: &["julia"], instead: of("eE", &["--eval", "--print", "--version"]), operands: 1, ..PLAIN },
+    Reader {
+        programs: &["julia"],
+        instead: of("eE", &["--eval", "--print", "--version"]),
+        operands: 1,
+        told: Told::Language,
+        ..PLAIN
+    },
     Reader {
         programs: &["jshell", "tclsh", "irb", "runghc", "ocaml", "racket", "guile", "scala", "groovy"],
         instead: of("ec", &["--version"]),
         operands: 1,
+        told: Told::Language,
         ..PLAIN
     },
-    Reader { programs: &["expect"], instead: of("cv", &[]), operands: 1, ..PLAIN },
-    Reader { programs: &["sbcl"], instead: of("", &["--script", "--version"]), ..PLAIN },
+    Reader { programs: &["expect"], instead: of("cv", &[]), operands: 1, told: Told::Language, ..PLAIN },
+    Reader { programs: &["sbcl"], instead: of("", &["--script", "--version"]), told: Told::Language, ..PLAIN },
 ];
 
 const fn of(short: &'static str, long: &'static [&'static str]) -> Options {
@@ -233,11 +303,14 @@ pub(super) fn code(name: &str, call: &Call, code: &mut Code) {
     if !call.is_open && reader.does_something_else(by, call.words()) {
         return;
     }
-    match &call.input {
-        Input::Text(text) if matches!(by, "at" | "batch") => code.runs.push(Run::here(text.clone())),
-        // The text itself was looked at.
-        Input::Text(_) => {}
-        Input::Nothing | Input::Unseen => {
+    match (&call.input, reader.told) {
+        (Input::Text(text), Told::Shell) => code.runs.push(Run::here(text.clone())),
+        (Input::Text(_), Told::Language) => {}
+        (Input::Text(_), Told::Looked) if by == name => {}
+        (Input::Text(_), Told::Unclear | Told::Looked) => {
+            code.unclear(&call.span, "it runs commands of its own from its input, which are not understood");
+        }
+        (Input::Nothing | Input::Unseen, _) => {
             code.unclear(&call.span, "it runs what it reads from its input");
         }
     }

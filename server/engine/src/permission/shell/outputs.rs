@@ -206,6 +206,8 @@ pub(super) fn runs_its_words(name: &str, call: &Call) -> bool {
         "bundle" => second.starts_with('-') && holds(&|text| text == "exec"),
         "cargo" => first_operand() == Some("watch"),
         "rlwrap" | "watchexec" | "perf" | "start-stop-daemon" | "su" => !words.is_empty(),
+        // Behind the group.
+        "sg" => words.len() > 1,
         "tmux" | "screen" => {
             const LOOKING: [&str; 8] =
                 ["", "ls", "list-sessions", "list-windows", "list-panes", "has-session", "capture-pane", "-ls"];

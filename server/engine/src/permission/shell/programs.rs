@@ -19,6 +19,8 @@ pub(super) struct Judged {
     pub(super) unknown: Vec<(Span, &'static str)>,
     /// A command within its words.
     pub(super) inner: Option<Call>,
+    /// Commands within its words that run beyond this sandbox, on the same files.
+    pub(super) beyond: Vec<Call>,
     /// Texts that a shell is given to run.
     pub(super) runs: Vec<Run>,
     /// Commands within its words that run in another place.
@@ -65,6 +67,7 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
     judged.unknown.extend(code.unclear);
     judged.runs.extend(code.runs);
     judged.elsewhere = code.elsewhere;
+    judged.beyond = code.beyond;
     if judged.inner.is_none() && outputs::runs_its_words(name, call) {
         judged.unknown.push((call.span.clone(), "it runs a command that stands in its words"));
     }
@@ -73,6 +76,7 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
         && judged.unknown.is_empty()
         && judged.runs.is_empty()
         && judged.elsewhere.is_empty()
+        && judged.beyond.is_empty()
         && !call.is_open
         && judged.files.iter().all(|used| !matches!(used.place, Place::Unknown(_)));
     following::mark(name, call, &mut judged.files);
@@ -329,7 +333,7 @@ fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Sc
             }
             let split = if given_target { parsed.operands.len() } else { parsed.operands.len().saturating_sub(1) };
             let (sources, target) = parsed.operands.split_at(split);
-            let landing = landing(parsed);
+            let landing = Landing::by(parsed);
             // What is moved or linked can be read, and a link written to, by its new name.
             judged.files.extend(sources.iter().flat_map(|arg| copied(arg, name, FileAccess::Read, scope, landing)));
             let taken = sources.iter().flat_map(|arg| copied(arg, name, source, scope, |_| Landing::Leaves));
@@ -373,21 +377,6 @@ fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Sc
                 judged.files.extend(uses(&at_home(arg.tail(start), scope), name, access, scope));
             }
         }
-    }
-}
-
-/// How the options of a program that copies say by which names that lands which it copies.
-fn landing(parsed: &Parsed) -> fn(&str) -> Landing {
-    // Any beginning of a long option is one too.
-    let has = |option: &str, least: usize| {
-        parsed.given.iter().any(|given| given.name.len() >= least && option.starts_with(&given.name))
-    };
-    if parsed.has(&["T"]) || has("no-target-directory", 4) {
-        Landing::as_target
-    } else if has("parents", 2) {
-        Landing::with_parents
-    } else {
-        Landing::of
     }
 }
 
@@ -498,15 +487,4 @@ pub(super) fn general_options(call: &Call) -> usize {
         Some("git") => version_control::subcommand(call.words()).map_or(1, |at| at + 1),
         _ => 1,
     }
-}
-
-/// `git -C x push` as `git push`.
-pub(super) fn without_general_options(call: &Call) -> Vec<String> {
-    let base = call.program().unwrap_or_default().rsplit('/').next().unwrap_or_default();
-    if base != "git" {
-        return Vec::new();
-    }
-    let Some(at) = version_control::subcommand(call.words()).filter(|&at| at > 0) else { return Vec::new() };
-    let texts = call.words()[at..].iter().map(|arg| arg.text.as_deref().unwrap_or(&arg.raw));
-    vec![std::iter::once("git").chain(texts).collect::<Vec<_>>().join(" ")]
 }

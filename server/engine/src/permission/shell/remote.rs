@@ -1,5 +1,5 @@
-//! Commands that run in another place, whose files are not those of this machine: behind `ssh host`, in containers and pods. They are judged by their own
-//! words all the same.
+//! Commands that run in another place: behind `ssh host`, in containers and pods. They are judged by their own words all the same, and by the files that they
+//! name where the place shares those of this machine.
 
 use super::code::{Code, Run, is_calm};
 use super::command::Call;
@@ -15,6 +15,15 @@ struct Runner {
     options: Spec,
     /// Before the command: the container, the pod.
     operands: usize,
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It has files of its own.
+    Elsewhere,
+    /// It shares the home folder, or is this machine itself.
+    SameFiles,
 }
 
 const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl"];
@@ -39,6 +48,7 @@ const RUNNERS: &[Runner] = &[
             ],
         },
         operands: 1,
+        place: Place::Elsewhere,
     },
     Runner {
         programs: CONTAINERS,
@@ -105,18 +115,21 @@ const RUNNERS: &[Runner] = &[
             ],
         },
         operands: 1,
+        place: Place::Elsewhere,
     },
     Runner {
         programs: &["docker", "podman", "nerdctl"],
         verbs: &[&["compose", "exec"], &["compose", "run"]],
         options: COMPOSE,
         operands: 1,
+        place: Place::Elsewhere,
     },
     Runner {
         programs: &["docker-compose", "podman-compose"],
         verbs: &[&["exec"], &["run"]],
         options: COMPOSE,
         operands: 1,
+        place: Place::Elsewhere,
     },
     Runner {
         programs: &["kubectl", "oc"],
@@ -136,6 +149,7 @@ const RUNNERS: &[Runner] = &[
             ],
         },
         operands: 1,
+        place: Place::Elsewhere,
     },
     Runner {
         programs: &["lxc", "incus"],
@@ -145,44 +159,55 @@ const RUNNERS: &[Runner] = &[
             long: &["cwd=", "env=", "user=", "group=", "mode=", "force-interactive", "disable-stdin"],
         },
         operands: 1,
-    },
-    Runner {
-        programs: &["limactl"],
-        verbs: &[&["shell"]],
-        options: Spec { short: "", long: &["workdir=", "shell="] },
-        operands: 1,
+        place: Place::Elsewhere,
     },
     Runner {
         programs: &["multipass"],
         verbs: &[&["exec"]],
         options: Spec { short: "d:n", long: &["working-directory="] },
         operands: 1,
+        place: Place::Elsewhere,
     },
     Runner {
         programs: &["adb"],
         verbs: &[&["shell"], &["exec-out"], &["exec-in"]],
         options: Spec { short: "e:ntTx", long: &[] },
         operands: 0,
+        place: Place::Elsewhere,
     },
     Runner {
-        programs: &["toolbox"],
-        verbs: &[&["run"]],
-        options: Spec { short: "c:d:r:", long: &["container=", "distro=", "release="] },
-        operands: 0,
-    },
-    Runner {
-        programs: &["distrobox"],
-        verbs: &[&["enter"]],
-        options: Spec { short: "n:", long: &["name="] },
+        programs: &["limactl"],
+        verbs: &[&["shell"]],
+        options: Spec { short: "", long: &["workdir=", "shell="] },
         operands: 1,
+        place: Place::SameFiles,
     },
+    Runner {
+        programs: &["lima", "distrobox-host-exec", "host-spawn"],
+        verbs: &[&[]],
+        options: Spec { short: "", long: &[] },
+        operands: 0,
+        place: Place::SameFiles,
+    },
+    Runner { programs: &["toolbox"], verbs: &[&["run"]], options: TOOLBOX, operands: 0, place: Place::SameFiles },
+    Runner { programs: &["toolbox"], verbs: &[&["enter"]], options: TOOLBOX, operands: 1, place: Place::SameFiles },
+    Runner { programs: &["distrobox"], verbs: &[&["enter"]], options: DISTROBOX, operands: 1, place: Place::SameFiles },
+    Runner { programs: &["distrobox-enter"], verbs: &[&[]], options: DISTROBOX, operands: 1, place: Place::SameFiles },
     Runner {
         programs: &["flatpak-spawn"],
         verbs: &[&[]],
         options: Spec { short: "v", long: &["host", "clear-env", "watch-bus", "directory=", "env="] },
         operands: 0,
+        place: Place::SameFiles,
     },
 ];
+
+const TOOLBOX: Spec = Spec { short: "c:d:r:", long: &["container=", "distro=", "release="] };
+
+const DISTROBOX: Spec = Spec {
+    short: "a:dhn:rTv",
+    long: &["additional-flags=", "clean-path", "dry-run", "name=", "no-tty", "no-workdir", "root", "verbose"],
+};
 
 const COMPOSE: Spec = Spec {
     short: "de:iTtu:w:p:v:l:q",
@@ -213,14 +238,16 @@ const COMPOSE: Spec = Spec {
 };
 
 /// Commands in the words of `call` that run in another place, as they are given there.
-pub(super) fn commands(name: &str, call: &Call, code: &mut Code) -> Vec<Call> {
-    let mut found = Vec::new();
+pub(super) fn commands(name: &str, call: &Call, code: &mut Code) {
     for runner in RUNNERS.iter().filter(|runner| runner.programs.contains(&name)) {
         for words in runner.verbs.iter().flat_map(|verb| behind(verb, call.words())) {
-            found.extend(runner.command(words, call, code));
+            let command = runner.command(words, call, code);
+            match runner.place {
+                Place::Elsewhere => code.elsewhere.extend(command),
+                Place::SameFiles => code.beyond.extend(command),
+            }
         }
     }
-    found
 }
 
 impl Runner {
@@ -233,7 +260,15 @@ impl Runner {
         if let Some(program) = parsed.value(&["entrypoint"]) {
             code.unclear(&program.span, "a program that runs in a container");
         }
-        let mut at = parsed.first.map_or(words.len(), |first| first + self.operands);
+        let is_same = self.place == Place::SameFiles;
+        // What is to be entered may be given by an option too.
+        let operands = if is_same && parsed.has(&["n", "name"]) { 0 } else { self.operands };
+        let ends = words.iter().position(|arg| arg.text.as_deref() == Some("--"));
+        let is_ended = operands > 0 && ends.is_some_and(|ends| parsed.first.is_none_or(|first| ends < first));
+        if is_same && (is_ended || parsed.has(&["directory", "workdir", "shell"])) {
+            code.unclear(&call.span, "words that say in which folder or how a command runs elsewhere");
+        }
+        let mut at = parsed.first.map_or(words.len(), |first| first + operands);
         // Behind the pod its options may go on.
         while words.get(at).is_some_and(|arg| arg.raw.starts_with('-')) {
             let again = self.options.parse(&words[at..], Order::OptionsFirst);

@@ -1,5 +1,6 @@
 //! What programs do to a file or folder that they are given, beside reading or writing it: by the name that `FileUse` has of them.
 
+use super::options::Parsed;
 use super::syntax::Span;
 use super::{FileAccess, FileUse, Place, SimpleCommand};
 
@@ -91,14 +92,19 @@ impl Landing {
         }
     }
 
-    /// The same where the folders that are named before it are made too.
-    pub(super) fn with_parents(path: &str) -> Self {
-        Self::Names(path.split('/').filter(|name| !matches!(*name, "" | ".")).count())
-    }
-
-    /// The same where the target is no folder that gets it, but itself by another name.
-    pub(super) fn as_target(_path: &str) -> Self {
-        Self::Names(0)
+    /// How the options of a program that copies say by which names that lands which it is given.
+    pub(super) fn by(parsed: &Parsed) -> fn(&str) -> Self {
+        // Any beginning of a long option is one too.
+        let has = |option: &str, least: usize| {
+            parsed.given.iter().any(|given| given.name.len() >= least && option.starts_with(&given.name))
+        };
+        if parsed.has(&["T"]) || has("no-target-directory", 4) {
+            |_| Self::Names(0)
+        } else if has("parents", 2) {
+            |path| Self::Names(path.split('/').filter(|name| !matches!(*name, "" | ".")).count())
+        } else {
+            Self::of
+        }
     }
 }
 

@@ -25,6 +25,17 @@ pub(super) fn readings(call: &Call) -> Option<Vec<Reading>> {
     within(call, DEEPEST)
 }
 
+/// `git -C x push` as `git push`.
+pub(super) fn without_general_options(call: &Call) -> Vec<String> {
+    let base = call.program().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+    if base != "git" {
+        return Vec::new();
+    }
+    let Some(at) = version_control::subcommand(call.words()).filter(|&at| at > 0) else { return Vec::new() };
+    let texts = call.words()[at..].iter().map(|arg| arg.text.as_deref().unwrap_or(&arg.raw));
+    vec![std::iter::once("git").chain(texts).collect::<Vec<_>>().join(" ")]
+}
+
 fn within(call: &Call, deeper: usize) -> Option<Vec<Reading>> {
     let words = call.words();
     let base = call.program().unwrap_or_default().rsplit('/').next().unwrap_or_default();
