@@ -1172,11 +1172,43 @@ fn r9_3_programs_that_reach_the_network_are_known() {
         "nc h 1",
         "apt-get install x",
         "gh pr list",
+        "npm up",
+        "npm in x",
+        "npm isntall x",
+        "npm x y",
+        "npm cit",
+        "npm --silent publ",
+        "pnpm up",
+        "yarn up x",
+        "bun add x",
     ] {
         assert!(analysed(text).commands.iter().any(|command| command.effect.network), "{text:?}");
     }
     for text in ["ls", "git status", "git commit -m x", "npm run x", "cat a", "git log", "git stash"] {
         assert!(!last_of(text).effect.network, "{text:?}");
+    }
+}
+
+#[test]
+fn r9_2_commands_of_npm_reach_the_network_and_bring_packages_under_each_of_their_names() {
+    let spellings = |name: &'static str| std::iter::once(name).chain(other_names::of_command("npm", name));
+    for program in ["npm", "pnpm", "yarn", "bun"] {
+        for name in ["install", "ci", "update"].into_iter().flat_map(spellings) {
+            let found = analysed(&format!("{program} {name}"));
+            assert!(!found.links.is_empty(), "{program} {name}");
+        }
+    }
+    for name in ["install-test", "install-ci-test", "dedupe", "link"].into_iter().flat_map(spellings) {
+        assert!(!analysed(&format!("npm {name}")).links.is_empty(), "npm {name}");
+    }
+    let reaching =
+        ["install", "ci", "update", "publish", "audit", "view", "exec", "init", "outdated", "login", "search"];
+    for name in reaching.into_iter().flat_map(spellings) {
+        assert!(analysed(&format!("npm {name} x")).commands.iter().any(|command| command.effect.network), "npm {name}");
+    }
+    for name in ["run", "test", "start", "ls", "config"].into_iter().flat_map(spellings) {
+        let found = analysed(&format!("npm {name}"));
+        assert!(found.links.is_empty() && !found.commands[0].effect.network, "npm {name}");
     }
 }
 

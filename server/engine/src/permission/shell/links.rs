@@ -8,6 +8,7 @@ use copydesk_workspace::path::AbsPath;
 use super::command::Call;
 use super::expansion::Scope;
 use super::options::{Arg, Order, Parsed};
+use super::other_names::is_one_of;
 use super::programs::{here, uses};
 use super::version_control::{self, abbreviates, has_letter};
 use super::without_options::first_words;
@@ -84,19 +85,17 @@ pub(super) fn made(name: &str, call: &Call, scope: &Scope, own: &[FileUse]) -> O
         }
         // All that they write is what they unpack into.
         "tar" | "bsdtar" | "gtar" | "unzip" if name == "unzip" || extracts(words) => {
-            let written: Vec<Place> =
-                own.iter().filter(|used| used.access == FileAccess::Write).map(|used| used.place.clone()).collect();
-            if !written.is_empty() {
-                return Some((written.into_iter().filter_map(folder).collect(), LinkSource::Unseen));
+            if own.iter().any(|used| used.access == FileAccess::Write) {
+                return Some((written(own), LinkSource::Unseen));
             }
             (Vec::new(), LinkSource::Unseen)
         }
         "cpio" | "pax" | "7z" | "7za" | "unrar" | "bsdcpio" => (Vec::new(), LinkSource::Unseen),
-        "git" | "gh" | "glab" | "hg" | "svn" | "jj" => return brought(name, call, scope),
-        "npm" | "pnpm" | "yarn" | "bun" if installs(words) => {
+        "git" | "gh" | "glab" | "hg" | "svn" | "jj" => return brought(name, call, scope, own),
+        "npm" | "pnpm" | "yarn" | "bun" if installs(name, words) => {
             (vec![Arg::literal("node_modules", call.span.clone())], LinkSource::Unseen)
         }
-        "composer" | "bundle" | "pod" if installs(words) => {
+        "composer" | "bundle" | "pod" if installs(name, words) => {
             let folders = ["vendor", "Pods"].map(|folder| Arg::literal(folder, call.span.clone()));
             (folders.to_vec(), LinkSource::Unseen)
         }
@@ -110,7 +109,7 @@ pub(super) fn made(name: &str, call: &Call, scope: &Scope, own: &[FileUse]) -> O
 }
 
 /// What version control takes from a repository, a patch or a stash.
-fn brought(name: &str, call: &Call, scope: &Scope) -> Option<(Vec<AbsPath>, LinkSource)> {
+fn brought(name: &str, call: &Call, scope: &Scope, own: &[FileUse]) -> Option<(Vec<AbsPath>, LinkSource)> {
     let words = call.words();
     let firsts = first_words(name, words);
     let brings = |at: &usize| {
@@ -175,19 +174,18 @@ fn brought(name: &str, call: &Call, scope: &Scope) -> Option<(Vec<AbsPath>, Link
         "git" => version_control::moved(&words[..firsts.first().copied().unwrap_or_default()], scope).folders,
         _ => scope.folders.clone(),
     };
-    // Copies may lie in a place of their own.
-    let own = firsts.first().and_then(|at| words.get(at + 1..)).unwrap_or_default();
-    let copies = own.iter().filter(|arg| !arg.raw.starts_with('-') && arg.text.as_deref() != Some("add"));
-    let named = copies.flat_map(|arg| {
-        let text = arg.text.clone().unwrap_or_default();
-        let name = text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
-        let name = Arg::literal(name.trim_end_matches(".git"), arg.span.clone());
-        [arg.clone(), name].iter().flat_map(|arg| uses(arg, "git", FileAccess::Write, scope)).collect::<Vec<_>>()
-    });
     let makes_copy = firsts.iter().filter_map(|at| words.get(*at)?.text.as_deref());
     let makes_copy = makes_copy.into_iter().any(|command| matches!(command, "clone" | "worktree" | "init" | "repo"));
     let places: Vec<AbsPath> = match makes_copy {
-        true => named.filter_map(|used| folder(used.place)).collect(),
+        // All that it writes is where the copy lies.
+        true if name == "git" => written(own),
+        true => {
+            let operands = firsts.first().and_then(|at| words.get(at + 1..)).unwrap_or_default();
+            let operands = operands.iter().filter(|arg| !arg.raw.starts_with('-'));
+            let named = operands.flat_map(|arg| [vec![arg.clone()], version_control::named_after(arg)].concat());
+            let places = named.flat_map(|arg| uses(&arg, name, FileAccess::Write, scope));
+            places.filter_map(|used| folder(used.place)).collect()
+        }
         false => folders.unwrap_or_default(),
     };
     Some((places, if makes_copy { LinkSource::Unseen } else { LinkSource::WorkTree }))
@@ -219,36 +217,19 @@ fn changes_files(command: &str, rest: &[Arg]) -> bool {
     }
 }
 
-fn installs(words: &[Arg]) -> bool {
-    const COMMANDS: [&str; 22] = [
-        "install",
-        "i",
-        "in",
-        "ins",
-        "inst",
-        "insta",
-        "instal",
-        "isnt",
-        "isnta",
-        "isntal",
-        "isntall",
-        "add",
-        "ci",
-        "clean-install",
-        "ic",
-        "install-clean",
-        "update",
-        "up",
-        "upgrade",
-        "udpate",
-        "link",
-        "dedupe",
-    ];
+fn installs(name: &str, words: &[Arg]) -> bool {
+    const COMMANDS: [&str; 10] =
+        ["install", "install-test", "ci", "install-ci-test", "add", "update", "upgrade", "require", "link", "dedupe"];
     let texts = || words.iter().filter_map(|arg| arg.text.as_deref());
     // `yarn` alone.
     texts().all(|text| text.starts_with('-'))
-        || texts().any(|text| COMMANDS.contains(&text))
+        || texts().any(|text| is_one_of(&COMMANDS, name, text))
         || words.iter().any(|arg| arg.text.is_none())
+}
+
+fn written(own: &[FileUse]) -> Vec<AbsPath> {
+    let written = own.iter().filter(|used| used.access == FileAccess::Write);
+    written.filter_map(|used| folder(used.place.clone())).collect()
 }
 
 fn folder(place: Place) -> Option<AbsPath> {

@@ -1,6 +1,7 @@
 //! Which programs reach the network, by their names and the words that decide. What `git` and other version control do is said with them.
 
 use super::command::Call;
+use super::other_names::is_one_of;
 use super::without_options::first_words;
 
 /// Whether `name` may reach the network.
@@ -43,17 +44,45 @@ pub(super) fn is_reached(name: &str, call: &Call) -> bool {
         "brew",
         "mosh",
     ];
+    // Their other names count too.
     const BY_WORD: &[(&str, &[&str])] = &[
         (
             "npm",
             &[
-                "install", "i", "ci", "add", "update", "publish", "audit", "view", "exec", "init", "create",
-                "outdated", "login", "info", "search",
+                "install",
+                "ci",
+                "install-test",
+                "install-ci-test",
+                "update",
+                "publish",
+                "unpublish",
+                "audit",
+                "view",
+                "exec",
+                "init",
+                "outdated",
+                "login",
+                "logout",
+                "search",
+                "dedupe",
+                "link",
+                "access",
+                "deprecate",
+                "dist-tag",
+                "owner",
+                "team",
+                "org",
+                "token",
+                "profile",
+                "hook",
+                "whoami",
+                "ping",
+                "doctor",
             ],
         ),
-        ("pnpm", &["install", "i", "add", "update", "publish", "audit", "dlx", "create", "outdated", "import"]),
-        ("yarn", &["", "install", "add", "upgrade", "publish", "audit", "dlx", "create", "info"]),
-        ("bun", &["install", "i", "add", "update", "x", "create", "publish"]),
+        ("pnpm", &["install", "update", "publish", "audit", "dlx", "init", "outdated", "import"]),
+        ("yarn", &["", "install", "update", "publish", "audit", "dlx", "init", "view"]),
+        ("bun", &["install", "update", "exec", "init", "publish"]),
         ("deno", &["install", "run", "cache", "add", "test", "task"]),
         (
             "cargo",
@@ -102,7 +131,7 @@ pub(super) fn is_reached(name: &str, call: &Call) -> bool {
     let Some((_, subcommands)) = BY_WORD.iter().find(|(program, _)| *program == name) else { return false };
     // Its first word that is neither an option nor its value; where it is not known, it might be any.
     first_words(name, call.words()).into_iter().any(|at| match call.words().get(at) {
-        Some(arg) => arg.text.as_deref().is_none_or(|text| subcommands.contains(&text)),
+        Some(arg) => arg.text.as_deref().is_none_or(|text| is_one_of(subcommands, name, text)),
         None => subcommands.contains(&""),
     })
 }

@@ -70,6 +70,11 @@ pub(super) fn of_command(program: &str, command: &str) -> Vec<&'static str> {
     rows.flat_map(|row| row.iter().copied().filter(|name| *name != command)).collect()
 }
 
+/// Whether it is one of these, by any of its names.
+pub(super) fn is_one_of(commands: &[&str], program: &str, command: &str) -> bool {
+    commands.contains(&command) || of_command(program, command).iter().any(|name| commands.contains(name))
+}
+
 /// The command with the kind of thing before it that it is done to, or without, as containers have both.
 pub(super) fn of_container(first: &str, second: Option<&str>) -> Option<Instead> {
     const CONTAINER: [&str; 23] = [

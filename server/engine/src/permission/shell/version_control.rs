@@ -15,6 +15,7 @@ mod settings;
 mod writes;
 
 pub(super) use losses::{abbreviates, discards_repository, has_letter};
+pub(super) use writes::named_after;
 
 /// General options of git that take a value in the next word.
 const WITH_VALUE: [&str; 9] = [

@@ -2,7 +2,7 @@
 
 use super::losses::{abbreviates, has_letter};
 use crate::permission::shell::expansion::Scope;
-use crate::permission::shell::options::{Arg, Order, Parsed, Spec};
+use crate::permission::shell::options::{Arg, Order, Spec};
 use crate::permission::shell::outputs::unknown;
 use crate::permission::shell::programs::{Judged, here, uses};
 use crate::permission::shell::syntax::Span;
@@ -26,6 +26,111 @@ const LONG: [&str; 9] = [
 /// Letters that do the same.
 const SHORT: [(&str, char); 5] =
     [("archive", 'o'), ("format-patch", 'o'), ("mailsplit", 'o'), ("bugreport", 'o'), ("index-pack", 'o')];
+
+const CLONE: Spec = Spec {
+    short: "lsqvn46b:o:u:c:j:",
+    long: &[
+        "also-filter-submodules",
+        "bare",
+        "branch=",
+        "bundle-uri=",
+        "config=",
+        "depth=",
+        "dissociate",
+        "filter=",
+        "ipv4",
+        "ipv6",
+        "jobs=",
+        "local",
+        "mirror",
+        "no-checkout",
+        "no-hardlinks",
+        "no-local",
+        "no-reject-shallow",
+        "no-remote-submodules",
+        "no-shallow-submodules",
+        "no-single-branch",
+        "no-tags",
+        "origin=",
+        "progress",
+        "quiet",
+        "recurse-submodules?",
+        "recursive?",
+        "ref-format=",
+        "reference-if-able=",
+        "reference=",
+        "reject-shallow",
+        "remote-submodules",
+        "revision=",
+        "separate-git-dir=",
+        "server-option=",
+        "shallow-exclude=",
+        "shallow-since=",
+        "shallow-submodules",
+        "shared",
+        "single-branch",
+        "sparse",
+        "tags",
+        "template=",
+        "upload-pack=",
+        "verbose",
+    ],
+};
+const INIT: Spec = Spec {
+    short: "qb:",
+    long: &[
+        "bare",
+        "initial-branch=",
+        "object-format=",
+        "quiet",
+        "ref-format=",
+        "separate-git-dir=",
+        "shared?",
+        "template=",
+    ],
+};
+const WORKTREE: Spec = Spec {
+    short: "fdqb:B:",
+    long: &[
+        "checkout",
+        "detach",
+        "force",
+        "guess-remote",
+        "lock",
+        "no-checkout",
+        "no-guess-remote",
+        "no-relative-paths",
+        "no-track",
+        "orphan",
+        "quiet",
+        "reason=",
+        "relative-paths",
+        "track",
+    ],
+};
+const SUBMODULE: Spec = Spec {
+    short: "fqb:",
+    long: &["branch=", "depth=", "force", "name=", "progress", "quiet", "ref-format=", "reference="],
+};
+const BUNDLE: Spec =
+    Spec { short: "q", long: &["all-progress", "all-progress-implied", "progress", "quiet", "version="] };
+const MERGE_FILE: Spec = Spec {
+    short: "pqL:",
+    long: &[
+        "diff-algorithm=",
+        "diff3",
+        "marker-size=",
+        "object-id",
+        "ours",
+        "quiet",
+        "stdout",
+        "theirs",
+        "union",
+        "zdiff3",
+    ],
+};
+const MAILINFO: Spec =
+    Spec { short: "kbunm", long: &["encoding=", "message-id", "no-scissors", "quoted-cr=", "scissors"] };
 
 /// `words` behind the command's name.
 pub(super) fn by_options(name: &str, words: &[Arg], scope: &Scope, judged: &mut Judged) {
@@ -52,34 +157,22 @@ pub(super) fn by_options(name: &str, words: &[Arg], scope: &Scope, judged: &mut 
 
 /// What stands in its words without options. `span`: that of the command's name.
 pub(super) fn by_words(name: &str, words: &[Arg], span: &Span, scope: &Scope) -> Vec<FileUse> {
-    let operands = operands(name, words);
-    let first = operands.first().and_then(|arg| arg.text.as_deref());
-    let behind = |count: usize| operands.get(count..).unwrap_or_default();
-    let meant: Vec<Arg> = match name {
-        "worktree" => match first {
-            Some("add") => behind(1).iter().take(1).cloned().collect(),
-            Some("move" | "remove") => behind(1).to_vec(),
-            Some("list" | "lock" | "unlock" | "prune" | "repair") => Vec::new(),
-            _ => operands.clone(),
-        },
-        "bundle" => match first {
-            Some("create") => behind(1).iter().take(1).cloned().collect(),
-            Some("verify" | "list-heads" | "unbundle") => Vec::new(),
-            _ => operands.clone(),
-        },
-        "clone" => match operands.as_slice() {
-            [source] => named_after(source),
-            all => all.get(1).cloned().into_iter().collect(),
-        },
-        "submodule" => match (first, behind(1)) {
-            (Some("add"), [source]) => named_after(source),
-            (Some("add"), [_, folder, ..]) => vec![folder.clone()],
-            _ => Vec::new(),
-        },
-        "init" => operands.first().cloned().into_iter().collect(),
-        "merge-file" => operands.first().cloned().into_iter().collect(),
-        "mailinfo" => operands.iter().take(2).cloned().collect(),
-        "pack-objects" | "svn" => operands.last().cloned().into_iter().collect(),
+    let at = words.iter().position(|arg| !arg.raw.starts_with('-')).unwrap_or(words.len());
+    let behind = words.get(at + 1..).unwrap_or_default();
+    let meant: Vec<Arg> = match (name, words.get(at).and_then(|verb| verb.text.as_deref())) {
+        ("worktree", Some("add")) => operands(WORKTREE, behind, Order::Mixed, 1),
+        ("worktree", Some("list" | "lock" | "unlock" | "prune" | "repair")) => Vec::new(),
+        ("worktree", _) => every(behind),
+        // Behind its file stands what goes into it.
+        ("bundle", Some("create")) => operands(BUNDLE, behind, Order::OptionsFirst, 1),
+        ("bundle", Some("verify" | "list-heads" | "unbundle")) => Vec::new(),
+        ("clone", _) => copy(CLONE, words),
+        ("submodule", Some("add")) => copy(SUBMODULE, behind),
+        ("submodule", None) => every(behind),
+        ("init", _) => operands(INIT, words, Order::Mixed, 1),
+        ("merge-file", _) => operands(MERGE_FILE, words, Order::Mixed, 1),
+        ("mailinfo", _) => operands(MAILINFO, words, Order::Mixed, 2),
+        ("bundle" | "pack-objects" | "svn", _) => every(words),
         _ => Vec::new(),
     };
     let mut files: Vec<FileUse> = meant.iter().flat_map(|arg| uses(arg, BY, FileAccess::Write, scope)).collect();
@@ -104,19 +197,34 @@ pub(super) fn by_words(name: &str, words: &[Arg], span: &Span, scope: &Scope) ->
     files
 }
 
-/// Words that are neither options nor their values.
-fn operands(name: &str, words: &[Arg]) -> Vec<Arg> {
-    const VALUED: Spec =
-        Spec { short: "b:B:o:c:u:j:", long: &["reason=", "branch=", "depth=", "origin=", "reference=", "name="] };
-    const BUNDLE: Spec = Spec { short: "", long: &["version="] };
-    let spec = if name == "bundle" { BUNDLE } else { VALUED };
-    let parsed: Parsed = spec.parse(words, Order::Mixed);
-    parsed.operands
+/// The first words that are neither options nor their values: `count` of them, or all where an option is not known.
+fn operands(spec: Spec, words: &[Arg], order: Order, count: usize) -> Vec<Arg> {
+    let parsed = spec.parse(words, order);
+    if parsed.is_told() { parsed.operands.into_iter().take(count).collect() } else { every(words) }
+}
+
+/// Where a copy of a repository lands.
+fn copy(spec: Spec, words: &[Arg]) -> Vec<Arg> {
+    let parsed = spec.parse(words, Order::Mixed);
+    match parsed.operands.as_slice() {
+        _ if !parsed.is_told() => {
+            every(words).iter().flat_map(|arg| [vec![arg.clone()], named_after(arg)].concat()).collect()
+        }
+        [source] => named_after(source),
+        [_, folder, ..] => vec![folder.clone()],
+        [] => Vec::new(),
+    }
+}
+
+/// Any of them may be meant.
+fn every(words: &[Arg]) -> Vec<Arg> {
+    words.iter().filter(|arg| !arg.raw.starts_with('-')).cloned().collect()
 }
 
 /// Without a folder of its own a copy has the name of its source.
-fn named_after(source: &Arg) -> Vec<Arg> {
+pub(in crate::permission::shell) fn named_after(source: &Arg) -> Vec<Arg> {
     let Some(text) = source.text.as_deref() else { return vec![source.opaque()] };
-    let name = text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default().trim_end_matches(".git");
+    let text = text.trim_end_matches('/').trim_end_matches("/.git").trim_end_matches('/');
+    let name = text.rsplit(['/', ':']).next().unwrap_or_default().trim_end_matches(".git").trim_end_matches(".bundle");
     if name.is_empty() { Vec::new() } else { vec![Arg::literal(name, source.span.clone())] }
 }
