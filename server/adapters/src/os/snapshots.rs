@@ -16,6 +16,7 @@ mod store;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -115,12 +116,16 @@ impl OsSnapshots {
             if let Some(error) = self.refusal(&tree) {
                 return (tree, Err(error));
             }
-            let taken = tokio::time::timeout(self.limit, self.take(means)).await;
+            let has_waited = AtomicBool::new(false);
+            let taken = tokio::time::timeout(self.limit, self.take(means, &has_waited)).await;
             let taken = taken.unwrap_or(Err(SnapshotError::TooSlow(self.limit)));
-            if let Err(
-                error @ (SnapshotError::TooSlow(_) | SnapshotError::TooManyFiles(_) | SnapshotError::TooLarge(_)),
-            ) = &taken
-            {
+            let is_too_much = match &taken {
+                // The time may have gone into the waiting for somebody else.
+                Err(SnapshotError::TooSlow(_)) => !has_waited.into_inner(),
+                Err(SnapshotError::TooManyFiles(_) | SnapshotError::TooLarge(_)) => true,
+                Ok(_) | Err(SnapshotError::Git(_) | SnapshotError::Io(_)) => false,
+            };
+            if let Some(error) = taken.as_ref().err().filter(|_| is_too_much) {
                 lock(&self.refused).insert(tree.clone(), (Instant::now(), error.clone()));
             }
             (tree, taken)
@@ -142,7 +147,7 @@ impl OsSnapshots {
         refused.get(tree).map(|(_, error)| error.clone())
     }
 
-    async fn take(&self, means: Means) -> Result<Taken, SnapshotError> {
+    async fn take(&self, means: Means, has_waited: &AtomicBool) -> Result<Taken, SnapshotError> {
         match means {
             Means::Scan { looker, others } => Arc::clone(&self.scans).before(looker, others).await.map(Taken::Scan),
             Means::Shadow(shadow) => {
@@ -150,7 +155,7 @@ impl OsSnapshots {
                 let used = lock(&self.used).get(&folder).cloned();
                 let is_due = used.as_ref().is_none_or(|used| used.added > PRUNED_EVERY);
                 let Used { added, recent } = used.unwrap_or_default();
-                let marked = shadow.before(is_due, recent).await?;
+                let marked = shadow.before(is_due, recent, has_waited).await?;
                 let added = if is_due { 0 } else { added } + marked.added;
                 lock(&self.used).insert(folder, Used { added, recent: marked.recent.clone() });
                 Ok(Taken::Shadow(Box::new(marked)))

@@ -659,6 +659,29 @@ async fn a_tree_that_is_too_much_is_left_alone_for_a_while() {
     assert_eq!((error(&report), report.changed), (SnapshotError::TooManyFiles(10), vec![]));
 }
 
+/// Another command, or another process, looks at the same tree.
+#[tokio::test]
+async fn a_tree_is_not_too_much_where_others_look_at_it_for_long() {
+    let made = repository(&[("a", "a\n")]);
+    let limit = Duration::from_secs(3);
+    let fixture = Fixture { snapshots: OsSnapshots { limit, ..made.snapshots }, ..made };
+    assert_eq!(fixture.changed_by("true").await, [""; 0]);
+    let store = std::fs::read_dir(fixture.store()).unwrap().next().unwrap().unwrap();
+    let held = std::fs::File::open(store.path().join("lock")).unwrap();
+    held.lock().unwrap();
+    let report = fixture.around(|| fixture.put("a", "b\n")).await;
+    assert_eq!((report.failed.len(), &report.failed[0].error), (1, &SnapshotError::TooSlow(limit)));
+    // Nobody stands in line for it who has given up.
+    held.unlock().unwrap();
+    let next = std::fs::File::open(store.path().join("lock")).unwrap();
+    next.try_lock().unwrap();
+    let (report, ()) = tokio::join!(fixture.around(|| fixture.put("a", "c\n")), async {
+        tokio::time::sleep(limit / 10).await;
+        drop(next);
+    });
+    assert_eq!((report.failed.len(), fixture.lines(&report)), (0, vec!["a: \"b\\n\" 644 | \"c\\n\" 644".to_owned()]));
+}
+
 #[tokio::test]
 async fn a_command_that_changes_too_much_is_told_by_names() {
     for fixture in both(&[("a", "a\n")]) {

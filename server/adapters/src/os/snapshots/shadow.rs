@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use copydesk_engine::ports::{SnapshotError, Unkept};
@@ -31,6 +32,8 @@ const MOST_STORED: u64 = 512 << 20;
 pub(super) const PRUNED_EVERY: u64 = 64 << 20;
 /// For so long a file counts as written just now: Git's second, and the ticks of the coarsest file systems.
 const TICK: Duration = Duration::from_secs(2);
+/// Between two tries of a lock that another one has.
+const LOCK_TRIED: Duration = Duration::from_millis(20);
 /// Of a list of files, bytes: some hundred thousand.
 pub(super) const MOST_LISTED: usize = 64 << 20;
 
@@ -76,11 +79,14 @@ impl Listing {
 }
 
 impl Shadow {
-    /// `is_due`: whether what nobody needs any more is looked for.
-    pub(super) async fn before(self, is_due: bool, recent: Recent) -> Result<Marked, SnapshotError> {
-        let shadow = self.clone();
-        let is_sha256 = self.repository.is_sha256();
-        let locked = Arc::new(blocking(move || shadow.store.lock(is_sha256).map_err(io_error)).await?);
+    /// `is_due`: whether what nobody needs any more is looked for. `has_waited` is set where somebody else is looking at the tree.
+    pub(super) async fn before(
+        self,
+        is_due: bool,
+        recent: Recent,
+        has_waited: &AtomicBool,
+    ) -> Result<Marked, SnapshotError> {
+        let locked = Arc::new(self.lock(has_waited).await?);
         if is_due {
             self.prune(&locked).await?;
         }
@@ -93,6 +99,19 @@ impl Shadow {
                 self.mark(&locked, Recent::new()).await
             }
             marked => marked,
+        }
+    }
+
+    /// Whoever gives up waiting leaves nothing behind that waits.
+    async fn lock(&self, has_waited: &AtomicBool) -> Result<Locked, SnapshotError> {
+        loop {
+            let shadow = self.clone();
+            let lock = move || shadow.store.try_lock(shadow.repository.is_sha256()).map_err(io_error);
+            if let Some(locked) = blocking(lock).await? {
+                return Ok(locked);
+            }
+            has_waited.store(true, Ordering::Relaxed);
+            tokio::time::sleep(LOCK_TRIED).await;
         }
     }
 

@@ -2,7 +2,7 @@
 //! small here; what stands in it is `shadow`'s.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder, File, FileTimes, OpenOptions};
+use std::fs::{self, DirBuilder, File, FileTimes, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -60,14 +60,18 @@ impl Store {
         &self.folder
     }
 
-    /// Blocks while another process, or another command, takes a snapshot of the same tree.
-    pub(super) fn lock(&self, is_sha256: bool) -> io::Result<Locked> {
+    /// `None` while another process, or another command, takes a snapshot of the same tree.
+    pub(super) fn try_lock(&self, is_sha256: bool) -> io::Result<Option<Locked>> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let lock = private().open(self.folder.join("lock"))?;
-        lock.lock()?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
         let locked = Locked { store: self.clone(), lock, is_sha256 };
         locked.prepare()?;
-        Ok(locked)
+        Ok(Some(locked))
     }
 
     /// Removes stores that were not used for long, and those that hold nothing.
