@@ -32,7 +32,7 @@ use look::Looker;
 use marked::Marked;
 use repository::Repository;
 use scan::Scan;
-use shadow::{PRUNED_EVERY, Recent, Shadow};
+use shadow::{Memory, PRUNED_EVERY, Shadow};
 use store::Store;
 
 /// What a command waits for a snapshot at the most.
@@ -61,7 +61,7 @@ pub struct OsSnapshots {
 struct Used {
     /// What was put into it since it was last looked through, bytes.
     added: u64,
-    recent: Recent,
+    memory: Memory,
 }
 
 /// What was found of one tree.
@@ -154,10 +154,10 @@ impl OsSnapshots {
                 let folder = shadow.store.folder().to_owned();
                 let used = lock(&self.used).get(&folder).cloned();
                 let is_due = used.as_ref().is_none_or(|used| used.added > PRUNED_EVERY);
-                let Used { added, recent } = used.unwrap_or_default();
-                let marked = shadow.before(is_due, recent, has_waited).await?;
+                let Used { added, memory } = used.unwrap_or_default();
+                let marked = shadow.before(is_due, memory, has_waited).await?;
                 let added = if is_due { 0 } else { added } + marked.added;
-                lock(&self.used).insert(folder, Used { added, recent: marked.recent.clone() });
+                lock(&self.used).insert(folder, Used { added, memory: marked.memory.clone() });
                 Ok(Taken::Shadow(Box::new(marked)))
             }
         }

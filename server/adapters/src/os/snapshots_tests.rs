@@ -659,6 +659,46 @@ async fn a_tree_that_is_too_much_is_left_alone_for_a_while() {
     assert_eq!((error(&report), report.changed), (SnapshotError::TooManyFiles(10), vec![]));
 }
 
+/// The user may add what an ignore file names at any time.
+#[tokio::test]
+async fn r5_1_ignored_files_are_looked_at_as_soon_as_version_control_knows_them() {
+    let fixture = repository(&[("a", "a\n"), (".gitignore", "out/\n*.log\n"), ("first.log", "0\n")]);
+    fixture.run("git add -f first.log; git commit -qm log");
+    assert_eq!(fixture.changed_by("echo 1 >>first.log").await, ["first.log: \"0\\n\" 644 | \"0\\n1\\n\" 644"]);
+    fixture.run("mkdir out; echo 1 >out/f; echo 1 >out/g; echo 1 >x.log; echo 1 >y.log; git add -f out/f x.log");
+    assert_eq!(
+        fixture.changed_by("echo 2 >>out/f; echo 2 >>out/g; rm x.log y.log").await,
+        ["out/f: \"1\\n\" 644 | \"1\\n2\\n\" 644", "x.log: \"1\\n\" 644 | -"]
+    );
+    // Of the next process, with a store of the last one.
+    fixture.run("git add -f out/g; git commit -qm g");
+    let data = AbsPath::new(fixture.temp.path().join("data")).unwrap();
+    let next = Fixture { snapshots: OsSnapshots::new([("PATH", path())].into_iter().collect(), &data), ..fixture };
+    assert_eq!(next.changed_by("rm out/*").await, ["out/f: \"1\\n2\\n\" 644 | -", "out/g: \"1\\n2\\n\" 644 | -",]);
+    // What may not be kept is told each time.
+    next.run("echo key.pem >>.gitignore; echo 1 >key.pem; git add -f key.pem");
+    for _ in 0..2 {
+        assert_eq!(next.changed_by("echo 2 >>key.pem").await, ["key.pem: Withheld | Withheld"]);
+    }
+    assert_eq!(next.run("ls ../data/undo/*/ | grep seed || true"), "");
+}
+
+/// They are as they were, however much they hold.
+#[tokio::test]
+async fn files_that_were_only_touched_are_not_told_where_they_are_too_much() {
+    let fixture = repository(&[("a", "a\n"), ("b", "b\n")]);
+    // Together more than is kept of one command.
+    fixture.run("for at in {1..10}; do truncate -s 15M big$at; done; git add .; git commit -qm big");
+    assert_eq!(fixture.changed_by("true").await, [""; 0]);
+    assert_eq!(
+        fixture.changed_by("touch big* a; echo 2 >b; echo 1 >new").await,
+        ["b: \"b\\n\" 644 | \"2\\n\" 644", "new: - | \"1\\n\" 644"]
+    );
+    let found = fixture.changed_by("for at in {1..9}; do printf 1 >>big$at; done; touch big10").await;
+    assert_eq!((found.len(), found[0].as_str()), (9, "big1: TooMany | TooMany"));
+    assert_eq!(fixture.run("ls ../data/undo/*/marks").trim(), "");
+}
+
 /// Another command, or another process, looks at the same tree.
 #[tokio::test]
 async fn a_tree_is_not_too_much_where_others_look_at_it_for_long() {

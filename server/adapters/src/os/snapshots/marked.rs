@@ -13,7 +13,7 @@ use super::git::{Objects, Run, items};
 use super::index;
 use super::look::Look;
 use super::printed::{Known, next_content};
-use super::shadow::{LeftOut, Listing, MOST_LISTED, Recent, Shadow, usual};
+use super::shadow::{LeftOut, Listing, MOST_LISTED, Memory, Shadow, usual};
 use super::store::Mark;
 use super::{MOST_CHANGED, MOST_CONTENT, TreeReport, blocking};
 
@@ -28,7 +28,7 @@ pub(super) struct Marked {
     pub(super) nested: BTreeSet<PathBuf>,
     pub(super) folders: Folders,
     pub(super) excludes: String,
-    pub(super) recent: Recent,
+    pub(super) memory: Memory,
     /// What was put into the store, bytes.
     pub(super) added: u64,
 }
@@ -46,18 +46,19 @@ struct Listed {
 impl Marked {
     pub(super) async fn after(self) -> Result<TreeReport, SnapshotError> {
         let mut listing = self.shadow.list(&self.mark.index).await?;
-        let unseen = self.shadow.unseen(&listing, &self.recent);
-        if !unseen.is_empty() {
-            listing.known.extend(self.known(&unseen).await?);
-        }
+        let unseen = self.shadow.unseen(&listing, &self.memory.recent);
+        let unseen = if unseen.is_empty() { Vec::new() } else { self.known(&unseen).await? };
+        listing.known.extend(unseen.clone());
         let this = Arc::new(self);
-        let marked = Arc::clone(&this);
-        let (listed, is_too_much) = blocking(move || {
-            let listed = marked.listed(listing);
-            let is_too_much = marked.is_too_much(&listed);
-            Ok((listed, is_too_much))
-        })
-        .await?;
+        let (mut listed, mut is_too_much) = Arc::clone(&this).judged(listing).await?;
+        if is_too_much && !listed.known.is_empty() {
+            // What was only touched is not told, nor counted.
+            let (shadow, index) = (&this.shadow, &this.mark.index);
+            shadow.update(index, &["update-index", "-q", "--refresh"], &[], 1).await?;
+            let mut listing = shadow.list(index).await?;
+            listing.known.extend(unseen);
+            (listed, is_too_much) = Arc::clone(&this).judged(listing).await?;
+        }
         let contents = if is_too_much { None } else { this.contents(&listed.known).await? };
         blocking(move || {
             let mut changed = this.changed(&listed, contents.as_deref());
@@ -65,6 +66,16 @@ impl Marked {
                 changed = this.changed(&listed, None);
             }
             Ok(TreeReport { changed, nested: listed.nested })
+        })
+        .await
+    }
+
+    /// What may have changed, and whether it is too much.
+    async fn judged(self: Arc<Self>, listing: Listing) -> Result<(Listed, bool), SnapshotError> {
+        blocking(move || {
+            let listed = self.listed(listing);
+            let is_too_much = self.is_too_much(&listed);
+            Ok((listed, is_too_much))
         })
         .await
     }

@@ -51,6 +51,16 @@ pub(super) struct Shadow {
 /// Files that were written shortly before a snapshot. Git compares stamps by whole seconds: what is written again within one may look the same.
 pub(super) type Recent = BTreeMap<PathBuf, Stat>;
 
+/// What a process knows of a tree beside what its index says, from one snapshot to the next.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Memory {
+    pub(super) recent: Recent,
+    /// The user's index as it was last looked at.
+    users_index: Option<Stat>,
+    /// Files that the user's index holds and ignore files name, of which nothing is kept.
+    late: Vec<PathBuf>,
+}
+
 /// What is not in the index, or not as it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LeftOut {
@@ -83,20 +93,20 @@ impl Shadow {
     pub(super) async fn before(
         self,
         is_due: bool,
-        recent: Recent,
+        memory: Memory,
         has_waited: &AtomicBool,
     ) -> Result<Marked, SnapshotError> {
         let locked = Arc::new(self.lock(has_waited).await?);
         if is_due {
             self.prune(&locked).await?;
         }
-        match self.mark(&locked, recent).await {
+        match self.mark(&locked, memory).await {
             // The index may name what is no more, or be damaged: once from the start.
             Err(SnapshotError::Git(reason)) => {
                 tracing::warn!(reason, "a snapshot is made anew");
                 let renewed = Arc::clone(&locked);
                 blocking(move || renewed.renew().map_err(io_error)).await?;
-                self.mark(&locked, Recent::new()).await
+                self.mark(&locked, Memory::default()).await
             }
             marked => marked,
         }
@@ -115,12 +125,17 @@ impl Shadow {
         }
     }
 
-    async fn mark(&self, locked: &Arc<Locked>, recent: Recent) -> Result<Marked, SnapshotError> {
+    async fn mark(&self, locked: &Arc<Locked>, memory: Memory) -> Result<Marked, SnapshotError> {
+        let users_index = std::fs::metadata(self.repository.index()).ok().map(|found| Stat::of(&found));
         let excludes = self.excludes();
         let index = locked.index();
         locked.set_excludes(&excludes).map_err(io_error)?;
         let Seeded { mut modes, unread, mut recent } = match std::fs::metadata(&index) {
-            Ok(_) => Seeded { modes: locked.modes(), unread: Vec::new(), recent },
+            Ok(_) => {
+                let is_known = users_index == memory.users_index;
+                let unread = if is_known { memory.late } else { self.late(locked).await? };
+                Seeded { modes: locked.modes(), unread, recent: memory.recent }
+            }
             Err(_) => seed::plant(self, locked).await?,
         };
         let (mut listing, mut folders) = tokio::try_join!(self.list(&index), self.folders())?;
@@ -129,7 +144,7 @@ impl Shadow {
                 folders.note(nested, &found);
             }
         }
-        listing.add(unread);
+        listing.add(unread.clone());
         let unseen = self.unseen(&listing, &recent);
         listing.add(unseen.clone());
         let mut sorted = self.sorted(&listing).await?;
@@ -170,7 +185,37 @@ impl Shadow {
         let mark = blocking(move || locked.mark().map_err(io_error)).await?;
         recent.extend(stats);
         recent.retain(|_, stat| stat.is_after(mark.made - TICK));
-        Ok(Marked { shadow: self.clone(), mark, left_out, modes, nested, folders, excludes, recent, added })
+        let late = unread.into_iter().filter(|path| left_out.contains_key(path)).collect();
+        let memory = Memory { recent, users_index, late };
+        Ok(Marked { shadow: self.clone(), mark, left_out, modes, nested, folders, excludes, memory, added })
+    }
+
+    /// Files that the user's index holds by now, though ignore files name them, and the store's does not.
+    async fn late(&self, locked: &Arc<Locked>) -> Result<Vec<PathBuf>, SnapshotError> {
+        let (users, copies) = (self.repository.index(), Arc::clone(locked));
+        let Some(copy) = blocking(move || Ok(copies.copy_seed(&users))).await? else { return Ok(Vec::new()) };
+        let arguments = &["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"];
+        let run = |index, objects| Run { index, objects, arguments, input: Vec::new(), most: MOST_LISTED, good: 0 };
+        let store = locked.index();
+        let (users, ours) =
+            tokio::join!(self.git.run(run(&copy, Objects::AndTheUsers)), self.git.run(run(&store, Objects::Own)));
+        locked.drop_seed();
+        let ours = ours?;
+        let users = match users {
+            Err(SnapshotError::Git(reason)) => {
+                tracing::info!(reason, "the user's index is of no use for snapshots");
+                return Ok(Vec::new());
+            }
+            users => users?,
+        };
+        let looker = self.looker.clone();
+        blocking(move || {
+            let ours: BTreeSet<_> = items(&ours).collect();
+            let late: BTreeSet<_> = items(&users).filter(|path| !ours.contains(path)).map(path_of).collect();
+            let is_file = |path: &&Path| looker.is_meant(path) && looker.look(path).inode().is_some();
+            Ok(late.into_iter().filter(is_file).map(Path::to_owned).collect())
+        })
+        .await
     }
 
     async fn folders(&self) -> Result<Folders, SnapshotError> {

@@ -44,6 +44,8 @@ pub(super) struct Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
+        // Of a git that was ended while it wrote the index.
+        let _ = fs::remove_file(self.index.with_extension("lock"));
         let _ = fs::remove_file(&self.index);
         let _ = fs::remove_file(&self.held);
     }
@@ -136,11 +138,15 @@ impl Locked {
         write_if_other(&self.store.folder.join("info/attributes"), ATTRIBUTES)
     }
 
-    /// A copy of the user's index, to begin with. `None` where there is none.
+    /// A copy of the user's index. `None` where there is none.
     pub(super) fn copy_seed(&self, users: &Path) -> Option<PathBuf> {
         let seed = self.store.folder.join("seed");
         copy_with_time(users, &seed).ok()?;
         Some(seed)
+    }
+
+    pub(super) fn drop_seed(&self) {
+        let _ = fs::remove_file(self.store.folder.join("seed"));
     }
 
     pub(super) fn plant(&self, seed: &Path) -> io::Result<()> {
@@ -189,11 +195,12 @@ impl Locked {
         let mut marked = Vec::new();
         for entry in fs::read_dir(self.marks()).into_iter().flatten().flatten() {
             let path = entry.path();
-            if path.extension().is_none() {
+            if path.extension().is_none_or(|extension| extension != "held") {
                 continue;
             }
             let index = path.with_extension("");
             if File::open(&path).is_ok_and(|held| held.try_lock().is_ok()) {
+                let _ = fs::remove_file(index.with_extension("lock"));
                 let _ = fs::remove_file(&index);
                 let _ = fs::remove_file(&path);
             } else {
