@@ -396,6 +396,28 @@ async fn r5_1_turns_go_one_after_the_other_and_a_call_alone() {
 }
 
 #[tokio::test]
+async fn r5_1_a_turn_of_which_a_call_was_taken_back_is_taken_back_whole() {
+    for users in ["", "mine\n"] {
+        let mut desk = Desk::new().await;
+        desk.put("a", "1\n2\n");
+        desk.turn("x", &[edit("a", "1", "one"), edit("a", "one", "uno")]).await;
+        let call = desk.world.changes.of(desk.session.id())[1].call.clone().unwrap();
+        assert_eq!(desk.undo(UndoWhat::Call(call)).await, ["a: restored"]);
+        desk.put("a", format!("one\n2\n{users}"));
+        assert_eq!(desk.undo(UndoWhat::Last).await, ["a: restored"]);
+        assert_eq!(desk.text("a").unwrap(), format!("1\n2\n{users}"));
+        assert_eq!(desk.session.undo(UndoWhat::Last).await, Err(UndoError::NothingToUndo));
+        for text in ["one", "uno"] {
+            assert_eq!(desk.undo(UndoWhat::Redo).await, ["a: restored"]);
+            assert_eq!(desk.text("a").unwrap(), format!("{text}\n2\n{users}"));
+        }
+        assert_eq!(desk.session.undo(UndoWhat::Redo).await, Err(UndoError::NothingToRedo));
+        assert_eq!(desk.undo(UndoWhat::Last).await, ["a: restored"]);
+        assert_eq!(desk.text("a").unwrap(), format!("1\n2\n{users}"));
+    }
+}
+
+#[tokio::test]
 async fn r1_2_r5_3_files_of_every_encoding_come_back_byte_for_byte() {
     let utf_16 =
         |text: &str| [&b"\xff\xfe"[..], &text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>()].concat();

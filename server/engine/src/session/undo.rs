@@ -7,7 +7,7 @@ use crate::ids::MessageId;
 use crate::message::{Entry, PromptPart};
 use crate::ports::{By, Change, StoreError};
 use crate::undo::{
-    Back, UndoError, UndoOutcome, UndoReport, UndoWhat, UndoneFile, is_of_agent, newest_undo, turns_in_force,
+    Back, UndoError, UndoOutcome, UndoReport, UndoWhat, UndoneFile, is_of_agent, newest_undo, of_turn, turns_in_force,
 };
 
 /// The longest title of a turn, in characters.
@@ -94,16 +94,13 @@ impl Context {
 
     /// The changes, with the turn that they are shown as.
     fn meant<'a>(&self, all: &'a [Change], what: &UndoWhat) -> Result<Vec<(MessageId, Vec<&'a Change>)>, UndoError> {
-        let of_turn = |turn: &MessageId| -> Vec<&'a Change> {
-            all.iter().filter(|change| is_of_agent(change) && change.turn == *turn).collect()
-        };
         match what {
             UndoWhat::Last => {
-                let turns: Vec<_> =
-                    turns_in_force(all).into_iter().map(|turn| (turn.clone(), of_turn(&turn))).collect();
+                let in_force = turns_in_force(all).into_iter();
+                let turns: Vec<_> = in_force.map(|turn| (turn.clone(), of_turn(all, &turn))).collect();
                 if turns.is_empty() { Err(UndoError::NothingToUndo) } else { Ok(turns) }
             }
-            UndoWhat::Turn(turn) => match of_turn(turn) {
+            UndoWhat::Turn(turn) => match of_turn(all, turn) {
                 changes if changes.is_empty() => Err(UndoError::UnknownTurn(turn.clone())),
                 changes => Ok(vec![(turn.clone(), changes)]),
             },

@@ -149,6 +149,18 @@ pub(super) fn undone(changes: &[Change]) -> BTreeSet<ChangeId> {
     undone
 }
 
+/// The agent's changes of a turn, and what of them was taken back alone.
+pub(crate) fn of_turn<'a>(changes: &'a [Change], turn: &MessageId) -> Vec<&'a Change> {
+    let undone = undone(changes);
+    let is_of_turn = |change: &Change| is_of_agent(change) && change.turn == *turn;
+    let ids: BTreeSet<ChangeId> = changes.iter().filter(|change| is_of_turn(change)).map(|change| change.id).collect();
+    let is_undo = |change: &Change| match &change.by {
+        By::Undo { of } => !undone.contains(&change.id) && !of.is_empty() && of.iter().all(|id| ids.contains(id)),
+        By::Agent | By::Command | By::Accept { .. } | By::Reject { .. } => false,
+    };
+    changes.iter().filter(|change| is_of_turn(change) || is_undo(change)).collect()
+}
+
 /// Turns of which something is in force, the newest first.
 pub(crate) fn turns_in_force(changes: &[Change]) -> Vec<MessageId> {
     let undone = undone(changes);
