@@ -285,6 +285,8 @@ impl Runner {
         let mut tries = 0;
         while tries < TRIES {
             tries += 1;
+            // It knows what is decided from here on.
+            ctx.view = ctx.view.recorded(self.recorder(&view.call));
             let prepared = self.prepare(&running, &*decoded, &ctx).await;
             if prepared.is_err() {
                 self.may_go_on(counted, again.take(), view).await?;

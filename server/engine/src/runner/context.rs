@@ -103,7 +103,7 @@ impl Runner {
         }
     }
 
-    fn recorder(&self, call: &CallId) -> Recorder {
+    pub(super) fn recorder(&self, call: &CallId) -> Recorder {
         let RunnerDeps { recording, turn, config, .. } = &self.deps;
         recording.recorder(turn.clone(), Some(call.clone()), By::Agent, config.max_undo_bytes)
     }

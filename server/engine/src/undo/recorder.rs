@@ -1,6 +1,6 @@
 //! Records what is changed, before it is changed: of a session, and of one author in it. What is done with the rows is `undo`'s.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use copydesk_workspace::path::AbsPath;
@@ -15,8 +15,8 @@ pub struct Recording {
     changes: Arc<dyn Changes>,
     clock: Arc<dyn Clock>,
     client: Arc<dyn Client>,
-    /// The last change could not be recorded.
-    fails: AtomicBool,
+    /// How often recording has begun to fail or to work again: odd while the last change could not be recorded.
+    turned: AtomicU64,
     /// The turn of which the user was told that it cannot be undone.
     told: Mutex<Option<MessageId>>,
 }
@@ -29,6 +29,8 @@ pub struct Recorder {
     call: Option<CallId>,
     by: By,
     most_kept: u64,
+    /// As `Recording::turned` was when this was made.
+    known: u64,
 }
 
 /// A change that is about to be made.
@@ -50,12 +52,16 @@ impl Recording {
         clock: Arc<dyn Clock>,
         client: Arc<dyn Client>,
     ) -> Arc<Self> {
-        Arc::new(Self { session, changes, clock, client, fails: AtomicBool::new(false), told: Mutex::default() })
+        Arc::new(Self { session, changes, clock, client, turned: AtomicU64::new(0), told: Mutex::default() })
     }
 
     /// Whether undo will reach what is done next, as far as is known.
     pub fn works(&self) -> bool {
-        !self.fails.load(Ordering::Relaxed)
+        self.turned().is_multiple_of(2)
+    }
+
+    fn turned(&self) -> u64 {
+        self.turned.load(Ordering::Relaxed)
     }
 
     pub fn changes(&self) -> &Arc<dyn Changes> {
@@ -64,7 +70,7 @@ impl Recording {
 
     /// `most_kept`: bytes of contents, over all sessions.
     pub fn recorder(self: &Arc<Self>, turn: MessageId, call: Option<CallId>, by: By, most_kept: u64) -> Recorder {
-        Recorder { recording: Arc::clone(self), turn, call, by, most_kept }
+        Recorder { recording: Arc::clone(self), turn, call, by, most_kept, known: self.turned() }
     }
 
     /// Once a turn.
@@ -86,16 +92,26 @@ impl Recorder {
         Self { by, ..self.clone() }
     }
 
-    pub fn works(&self) -> bool {
-        self.recording.works()
+    /// Whether these changes are never made without being recorded: what the user takes back.
+    pub(crate) fn is_needed(&self) -> bool {
+        match self.by {
+            By::Undo { .. } | By::Accept { .. } | By::Reject { .. } => true,
+            By::Agent | By::Command => false,
+        }
     }
 
-    /// Stored when this resolves. An error has been told to the user: undo will not reach these changes.
+    /// Whether recording has failed ever since this was made: what was decided meanwhile was decided for changes that undo does not reach.
+    pub(crate) fn fails_as_known(&self) -> bool {
+        let turned = self.recording.turned();
+        turned == self.known && !turned.is_multiple_of(2)
+    }
+
+    /// Stored when this resolves. Of an error the user has been told that undo will not reach these changes, unless they need it and so are not made.
     pub async fn record(&self, changes: Vec<FileChanged>) -> Result<Vec<ChangeId>, StoreError> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        let Recording { session, changes: store, clock, fails, .. } = &*self.recording;
+        let Recording { session, changes: store, clock, turned, .. } = &*self.recording;
         let at = clock.now();
         let new = changes.into_iter().map(|change| NewChange {
             turn: self.turn.clone(),
@@ -109,10 +125,15 @@ impl Recorder {
             after: change.after,
         });
         let recorded = store.record(session.clone(), new.collect(), self.most_kept).await;
-        fails.store(recorded.is_err(), Ordering::Relaxed);
+        let has_worked = |turned: u64| turned.is_multiple_of(2);
+        let turn = |now: u64| (has_worked(now) != recorded.is_ok()).then_some(now + 1);
+        // Unchanged is no error.
+        let _ = turned.fetch_update(Ordering::Relaxed, Ordering::Relaxed, turn);
         if let Err(error) = &recorded {
             tracing::warn!(%error, "a change was not recorded");
-            self.recording.tell(&self.turn, error).await;
+            if !self.is_needed() {
+                self.recording.tell(&self.turn, error).await;
+            }
         }
         recorded
     }

@@ -1,5 +1,6 @@
 //! What a batch of edits will do, told to the record before any of it is done.
 
+use copydesk_workspace::disk::DiskError;
 use copydesk_workspace::encoding::TextEncoding;
 use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
@@ -9,8 +10,23 @@ use super::apply::{DiskEdit, Step};
 use super::open::OpenEdit;
 use super::relocate::Relocation;
 use crate::ports::{ChangeId, NewContent};
-use crate::tool::CommitError;
+use crate::tool::{CommitError, ToolError};
 use crate::undo::{FileChanged, Recorder};
+
+/// Of a file whose write failed and `may_have_come`.
+pub(super) const MAY_BE_CHANGED: &str = "MAY BE CHANGED, by halves or a while from now: look at it again";
+
+/// Whether something of a write that failed so may be in the file. Its row stays: it holds the text before, and an undo finds by the contents what came of it.
+pub(super) fn may_have_come(error: &DiskError) -> bool {
+    match error {
+        DiskError::Other { .. } => true,
+        DiskError::NotFound(_)
+        | DiskError::Exists(_)
+        | DiskError::Changed(_)
+        | DiskError::IsDirectory(_)
+        | DiskError::Denied(_) => false,
+    }
+}
 
 /// The rows of one batch.
 #[derive(Default)]
@@ -26,7 +42,7 @@ impl Recorded<'_> {
 }
 
 impl View {
-    /// The first time that it fails nothing is done yet: whether these edits may be made without undo is decided anew (R5.4).
+    /// Nothing is done yet where it fails unforeseen: whether these edits may be made without undo is decided anew (R5.4).
     pub(super) async fn record(&self, open: &[OpenEdit], disk: &[Step]) -> Result<Recorded<'_>, CommitError> {
         let Some(recorder) = &self.recorder else { return Ok(Recorded::default()) };
         let mut changes = Vec::with_capacity(open.len() + disk.len());
@@ -47,11 +63,12 @@ impl View {
         recorder: &'a Recorder,
         changes: Vec<FileChanged>,
     ) -> Result<Recorded<'a>, CommitError> {
-        let worked = recorder.works();
+        let is_decided = recorder.fails_as_known();
         match recorder.record(changes).await {
             Ok(ids) => Ok(Recorded(Some((recorder, ids)))),
-            Err(error) if worked => Err(CommitError::BaseMoved(error.to_string())),
-            Err(_) => Ok(Recorded::default()),
+            Err(error) if recorder.is_needed() => Err(ToolError::Tell(error.to_string()).into()),
+            Err(_) if is_decided => Ok(Recorded::default()),
+            Err(error) => Err(CommitError::BaseMoved(error.to_string())),
         }
     }
 
