@@ -1,6 +1,7 @@
 //! Changes in memory, with the faults that a test wants of them.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use copydesk_workspace::hash::ContentHash;
@@ -9,11 +10,12 @@ use super::lock;
 use crate::ids::SessionId;
 use crate::ports::{BoxFuture, Change, ChangeId, Changes, FileContent, NewChange, NewContent, StoreError};
 
-/// Outlives the engines that a test builds on it, as `MemoryStore` does. It keeps all, whatever it is told.
+/// Outlives the engines that a test builds on it, as `MemoryStore` does. It keeps all, whatever it is told, unless the test lets go of it.
 #[derive(Default)]
 pub struct MemoryChanges {
     sessions: Mutex<BTreeMap<SessionId, Recorded>>,
     broken: Mutex<Option<StoreError>>,
+    keeps_latest_alone: AtomicBool,
 }
 
 #[derive(Clone, Default)]
@@ -38,6 +40,11 @@ impl MemoryChanges {
         for recorded in lock(&self.sessions).values_mut() {
             recorded.contents.clear();
         }
+    }
+
+    /// From now on each `record` lets go of all contents before it, as a store does that is full.
+    pub fn keep_the_latest_alone(&self) {
+        self.keeps_latest_alone.store(true, Ordering::Relaxed);
     }
 
     /// As of `MemoryStore`.
@@ -87,6 +94,9 @@ impl Changes for MemoryChanges {
             }
             let mut sessions = lock(&self.sessions);
             let recorded = sessions.entry(session).or_default();
+            if !changes.is_empty() && self.keeps_latest_alone.load(Ordering::Relaxed) {
+                recorded.contents.clear();
+            }
             Ok(changes.into_iter().map(|change| recorded.record(change)).collect())
         })
     }

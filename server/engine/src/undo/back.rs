@@ -40,11 +40,17 @@ impl Back<'_> {
     /// Of `changes`, which are in their order; files that do not hang together fare each on its own.
     pub(crate) async fn take_back(&self, changes: &[&Change]) -> UndoReport {
         let mut report = UndoReport::default();
-        for group in groups(changes.iter().copied()) {
+        let groups = groups(changes.iter().copied());
+        let mut loaded = Vec::with_capacity(groups.len());
+        // What is recorded for the first may push out what the others need.
+        for group in &groups {
+            loaded.push(self.load(group).await);
+        }
+        for (group, loaded) in groups.iter().zip(loaded) {
             let ids: Vec<ChangeId> = group.iter().flat_map(|net| net.ids.iter().copied()).collect();
             let by = By::Undo { of: ids };
             let recorder = self.recording.recorder(self.id.clone(), None, by, self.most_kept);
-            self.take_group(&group, &recorder, &mut report).await;
+            self.take_group(group, loaded, &recorder, &mut report).await;
         }
         report.files.sort_by(|a, b| a.path.cmp(&b.path));
         report
@@ -75,9 +81,15 @@ impl Back<'_> {
         never
     }
 
-    async fn take_group(&self, group: &[Net], recorder: &Recorder, report: &mut UndoReport) {
+    async fn take_group(
+        &self,
+        group: &[Net],
+        loaded: Result<Option<Vec<Loaded<'_>>>, StoreError>,
+        recorder: &Recorder,
+        report: &mut UndoReport,
+    ) {
         let mut said = |path: &AbsPath, outcome| report.files.push(UndoneFile { path: path.clone(), outcome });
-        let loaded = match self.load(group).await {
+        let loaded = match loaded {
             Ok(Some(loaded)) => loaded,
             Ok(None) => {
                 let reason = "undo is not available for this step: what the file held is not kept any more".to_owned();
