@@ -135,18 +135,24 @@ fn moving(from: &AbsPath, present: &Present, to: &AbsPath, state: &State) -> Opt
             FileDiff { path: to.clone(), before: None, after: Some(after) },
         ]
     };
+    let rewrite = |bytes: Vec<u8>, mode: Option<u32>| {
+        let after = Some(FileBytes { bytes, mode });
+        Op::Rewrite(Rewrite { path: from.clone(), expected: present.hash, after, moved_to: Some(to.clone()) })
+    };
     let (op, diffs) = match (&present.snapshot, state) {
+        (Some(base), State::Text { text, encoding, mode }) if present.has_other_shape(*encoding, *mode) => {
+            let diffs = diffs(base.text.clone(), text.clone());
+            (rewrite(encode_rope(text, *encoding), *mode), diffs)
+        }
         (Some(base), State::Text { text, .. } | State::Orphan { text }) => {
             let edits = EditSet::between(&base.text, text);
             let diffs = diffs(base.text.clone(), text.clone());
             (Op::Edit(FileEdit::Move { base: base.clone(), to: to.clone(), edits }), diffs)
         }
         (base, State::Known(known)) => {
-            let after = Some(FileBytes { bytes: known.bytes.clone(), mode: known.mode });
-            let rewrite = Rewrite { path: from.clone(), expected: present.hash, after, moved_to: Some(to.clone()) };
             let texts = base.as_ref().zip(known.text.as_ref());
             let diffs = texts.map(|(base, (text, _))| diffs(base.text.clone(), text.clone()));
-            (Op::Rewrite(rewrite), diffs.unwrap_or_default())
+            (rewrite(known.bytes.clone(), known.mode), diffs.unwrap_or_default())
         }
         _ => return None,
     };
@@ -161,10 +167,9 @@ fn changing(path: &AbsPath, present: &Present, state: &State) -> Vec<Todo> {
         State::Absent | State::Binary { .. } => Vec::new(),
         State::Text { text, encoding, mode } => {
             let Some(base) = present.snapshot.as_ref() else { return Vec::new() };
-            let is_on_disk = matches!(base.source, Source::Disk { .. });
-            let State::Text { encoding: old_encoding, mode: old_mode, .. } = present.state() else { return Vec::new() };
+            let State::Text { mode: old_mode, .. } = present.state() else { return Vec::new() };
             let diffs = if base.text == *text { Vec::new() } else { diff(base.text.clone(), text.clone()) };
-            if is_on_disk && (*encoding != old_encoding || *mode != old_mode) {
+            if present.has_other_shape(*encoding, *mode) {
                 let after = Some(FileBytes { bytes: encode_rope(text, *encoding), mode: *mode });
                 let rewrite = Rewrite { path: path.clone(), expected: present.hash, after, moved_to: None };
                 return vec![todo(Op::Rewrite(rewrite), diffs)];
@@ -221,10 +226,20 @@ impl Present {
         self.snapshot.as_ref().is_some_and(|snapshot| !matches!(snapshot.source, Source::Disk { .. }))
     }
 
+    /// Of a text on the disk: whether more is to change than its characters.
+    fn has_other_shape(&self, encoding: TextEncoding, mode: Option<u32>) -> bool {
+        match (self.state(), self.is_shown()) {
+            (State::Text { encoding: old_encoding, mode: old_mode, .. }, false) => {
+                encoding != old_encoding || mode != old_mode
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn state(&self) -> State {
         match (&self.snapshot, self.hash) {
             (None, None) => State::Absent,
-            (None, Some(hash)) => State::Binary { hash },
+            (None, Some(hash)) => State::Binary { hash, mode: self.mode },
             (Some(snapshot), None) => State::Orphan { text: snapshot.text.clone() },
             (Some(snapshot), Some(_)) => {
                 let encoding = match &snapshot.source {

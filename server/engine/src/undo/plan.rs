@@ -35,6 +35,7 @@ pub(super) enum State {
     /// No text, by its bytes' hash.
     Binary {
         hash: ContentHash,
+        mode: Option<u32>,
     },
     /// A file that the editor shows and that is not on the disk.
     Orphan {
@@ -129,7 +130,7 @@ fn content_back(now: &State, before: &Known, after: &Known, is_moved: bool) -> (
         let Ok(result) = taken.edits.apply(&text) else { return (None, conflict("it cannot be merged")) };
         let encoding_back =
             if old_encoding != new_encoding && encoding == *new_encoding { *old_encoding } else { encoding };
-        let mode_back = if before.mode != after.mode && mode == after.mode { before.mode } else { mode };
+        let mode_back = mode_back(mode, before, after);
         let is_changed = !taken.edits.is_empty() || encoding_back != encoding || mode_back != mode || is_moved;
         let named = taken.conflicts.iter().take(MOST_NAMED);
         let mut reasons: Vec<String> = named.map(|conflict| lines_of(conflict, &text, &result, &taken.edits)).collect();
@@ -150,8 +151,10 @@ fn content_back(now: &State, before: &Known, after: &Known, is_moved: bool) -> (
         return (is_changed.then_some(state), step);
     }
     if is(now, after) {
-        let is_same = before.hash == after.hash && before.mode == after.mode && !is_moved;
-        return if is_same { (None, Step::Nothing) } else { (Some(State::Known(before.clone())), Step::Done) };
+        let mode = mode_of(now);
+        let back = Known { mode: mode_back(mode, before, after), ..before.clone() };
+        let is_same = before.hash == after.hash && back.mode == mode && !is_moved;
+        return if is_same { (None, Step::Nothing) } else { (Some(State::Known(back)), Step::Done) };
     }
     if is(now, before) && !is_moved {
         return (None, Step::Nothing);
@@ -159,11 +162,23 @@ fn content_back(now: &State, before: &Known, after: &Known, is_moved: bool) -> (
     (None, conflict("it is no text, and was changed since"))
 }
 
+/// What the user has set since stays.
+fn mode_back(now: Option<u32>, before: &Known, after: &Known) -> Option<u32> {
+    if before.mode != after.mode && now == after.mode { before.mode } else { now }
+}
+
+fn mode_of(state: &State) -> Option<u32> {
+    match state {
+        State::Text { mode, .. } | State::Binary { mode, .. } | State::Known(Known { mode, .. }) => *mode,
+        State::Absent | State::Orphan { .. } => None,
+    }
+}
+
 fn is(state: &State, content: &Known) -> bool {
     match state {
         State::Absent | State::Orphan { .. } => false,
         State::Text { text, .. } => content.text.as_ref().is_some_and(|(other, _)| other == text),
-        State::Binary { hash } => *hash == content.hash,
+        State::Binary { hash, .. } => *hash == content.hash,
         State::Known(known) => match (&known.text, &content.text) {
             (Some((text, _)), Some((other, _))) => text == other,
             _ => known.hash == content.hash,
