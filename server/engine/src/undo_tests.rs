@@ -21,6 +21,8 @@ use crate::session::SessionHandle;
 use crate::testing::{FakeModel, ModelPlayer, World, config};
 use crate::workbench::{Act, BenchEditor, Typing, path};
 
+#[path = "undo_faults_tests.rs"]
+mod faults;
 #[path = "undo_loss_tests.rs"]
 mod loss;
 
@@ -668,6 +670,62 @@ async fn r5_2_permission_bits_and_encodings_that_a_command_changed_come_back() {
     assert_eq!(desk.undo(UndoWhat::Last).await, ["run.sh: restored", "t: restored"]);
     assert_eq!(desk.world.disk.stat(&in_project("run.sh")).unwrap().mode, Some(0o644));
     assert_eq!(desk.bytes("t").unwrap(), b"hi");
+}
+
+#[tokio::test]
+async fn r5_2_c35_what_a_command_wrote_and_made_read_only_comes_back_and_goes_again() {
+    for (before, after) in [(b"x\n".as_slice(), b"y\n".as_slice()), (&[0, 1], &[0, 2])] {
+        let desk = Desk::new().await;
+        desk.put("f", after);
+        desk.world.disk.put_mode(&in_project("f"), 0o444);
+        let content = |bytes: &[u8], mode| Some(NewContent::new(bytes.to_vec(), Some(mode)));
+        let row =
+            FileChanged { before: content(before, 0o644), after: content(after, 0o444), ..changed("f", None, None) };
+        desk.by_command("msg_1", vec![row]).await;
+        let stands = |desk: &Desk| (desk.bytes("f").unwrap(), desk.world.disk.stat(&in_project("f")).unwrap().mode);
+        for _ in 0..2 {
+            assert_eq!(desk.undo(UndoWhat::Last).await, ["f: restored"]);
+            assert_eq!(stands(&desk), (before.to_vec(), Some(0o644)));
+            assert_eq!(desk.undo(UndoWhat::Redo).await, ["f: restored"]);
+            assert_eq!(stands(&desk), (after.to_vec(), Some(0o444)));
+        }
+        // The user's own bits keep the agent out, and stay.
+        assert_eq!(desk.undo(UndoWhat::Last).await, ["f: restored"]);
+        desk.world.disk.put_mode(&in_project("f"), 0o400);
+        let said = desk.undo(UndoWhat::Redo).await;
+        assert!(said[0].contains("no permission"), "{said:?}");
+        assert_eq!(stands(&desk), (before.to_vec(), Some(0o400)));
+    }
+}
+
+#[tokio::test]
+async fn r5_2_bits_and_encodings_go_with_a_move_and_the_users_bits_stay() {
+    let mut desk = Desk::new().await;
+    let content = |bytes: &[u8], mode| Some(NewContent::new(bytes.to_vec(), Some(mode)));
+    let mode = |desk: &Desk, file: &str| desk.world.disk.stat(&in_project(file)).unwrap().mode;
+    // The agent moves a file, then a command makes it a program, in another encoding.
+    desk.put("a", "hi");
+    desk.turn("x", &[patch("*** Update File: a\n*** Move to: b\n@@\n-hi\n+ho\n")]).await;
+    let turn = desk.world.changes.of(desk.session.id())[0].turn.clone();
+    let now = desk.bytes("b").unwrap();
+    let wide = b"\xff\xfeh\0o\0".as_slice();
+    desk.put("b", wide);
+    desk.world.disk.put_mode(&in_project("b"), 0o755);
+    let row = FileChanged { before: content(&now, 0o644), after: content(wide, 0o755), ..changed("b", None, None) };
+    desk.by_command(turn.as_str(), vec![row]).await;
+    assert_eq!(desk.undo(UndoWhat::Last).await, ["b: moved back to a"]);
+    assert_eq!((desk.bytes("a").unwrap().as_slice(), mode(&desk, "a")), (b"hi".as_slice(), Some(0o644)));
+    assert_eq!(desk.bytes("b"), None);
+
+    // The user makes what the agent wrote a program: that stays, text or not.
+    for (file, before, after) in [("t", b"x\n".as_slice(), b"y\n".as_slice()), ("u", &[0, 1], &[0, 2])] {
+        desk.put(file, after);
+        desk.by_command("msg_9", vec![changed(file, Some(before), Some(after))]).await;
+        desk.world.disk.put_mode(&in_project(file), 0o755);
+    }
+    assert_eq!(desk.undo(UndoWhat::Turn(MessageId::new("msg_9"))).await, ["t: restored", "u: restored"]);
+    assert_eq!((desk.bytes("t").unwrap(), desk.bytes("u").unwrap()), (b"x\n".to_vec(), vec![0, 1]));
+    assert_eq!([mode(&desk, "t"), mode(&desk, "u")], [Some(0o755); 2]);
 }
 
 #[tokio::test]

@@ -124,9 +124,7 @@ impl Back<'_> {
                 }
             };
             let mut all = planned(group, rest, &now);
-            if joins {
-                join_moves(&now, &mut all.slots);
-            }
+            let has_joined = joins && join_moves(&now, &mut all.slots);
             for (path, outcome) in all.outcomes {
                 match outcomes.get(&path) {
                     Some(found) if outcome == UndoOutcome::Unchanged && *found != outcome => {}
@@ -161,7 +159,7 @@ impl Back<'_> {
                     tries += 1;
                 }
                 // A command moves from one file system to another, which a rename does not.
-                Acted::Failed(_) if joins => joins = false,
+                Acted::Failed(_) if has_joined => joins = false,
                 Acted::Failed(why) => {
                     reason = why;
                     break;

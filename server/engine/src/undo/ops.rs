@@ -96,8 +96,8 @@ fn in_order(mut todo: Vec<Todo>) -> Result<Vec<Todo>, Ring> {
     Ok(ordered)
 }
 
-/// What comes back as it was, and goes where it stands now, is moved: no moment is without it.
-pub(super) fn join_moves(now: &BTreeMap<AbsPath, Present>, slots: &mut BTreeMap<AbsPath, Slot>) {
+/// What comes back as it was, and goes where it stands now, is moved: no moment is without it. Says whether there was such.
+pub(super) fn join_moves(now: &BTreeMap<AbsPath, Present>, slots: &mut BTreeMap<AbsPath, Slot>) -> bool {
     let origins: BTreeSet<AbsPath> = slots.values().filter_map(|slot| slot.origin.clone()).collect();
     let mut goes: BTreeMap<ContentHash, Vec<AbsPath>> = BTreeMap::new();
     for (path, slot) in slots.iter().filter(|(path, _)| !origins.contains(path)) {
@@ -105,12 +105,15 @@ pub(super) fn join_moves(now: &BTreeMap<AbsPath, Present>, slots: &mut BTreeMap<
             goes.entry(hash).or_default().push(path.clone());
         }
     }
+    let mut has_joined = false;
     for (path, slot) in slots.iter_mut() {
         let is_free = now.get(path).is_some_and(|present| !present.is_there());
         if let (State::Known(known), None, true) = (&slot.state, &slot.origin, is_free) {
             slot.origin = goes.get_mut(&known.hash).and_then(Vec::pop);
+            has_joined |= slot.origin.is_some();
         }
     }
+    has_joined
 }
 
 fn removal(path: &AbsPath, present: &Present) -> Option<Todo> {

@@ -12,8 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::held::{Silent, is_asked};
 use super::open::{OpenEdit, OpenFailure};
-use super::record::Recorded;
+use super::record::{MAY_BE_CHANGED, Recorded, may_have_come};
 use super::relocate::Relocation;
+use super::revert::Reverted;
 use super::through::{Route, Through};
 use super::{Applied, FileEdit, Snapshot, Source, View, ViewError};
 use crate::tool::{CommitError, ToolError};
@@ -79,15 +80,15 @@ impl View {
                 if reverted.is_all && !may_come {
                     recorded.void().await;
                 }
-                return Err(tell(&reason, &reverted.states, &disk));
+                return Err(tell(&reason, reverted.states, &disk));
             }
         };
         for index in 0..disk.len() {
             match self.step(&mut disk[index]).await {
                 Ok(()) => {}
-                Err(error) => {
+                Err(failure) => {
                     let (done, rest) = disk.split_at(index);
-                    return Err(self.late_failure(error, &applied, done, rest, label, recorded).await);
+                    return Err(self.late_failure(failure, &applied, done, rest, label, recorded).await);
                 }
             }
         }
@@ -222,7 +223,7 @@ impl View {
         Ok(DiskEdit { path, key, before: None, after, encoding, edits, route })
     }
 
-    async fn step(&self, step: &mut Step) -> Result<(), DiskError> {
+    async fn step(&self, step: &mut Step) -> Result<(), StepFailure> {
         match step {
             Step::Write(edit) => {
                 if let Some(after) = self.write(edit).await? {
@@ -230,20 +231,20 @@ impl View {
                 }
                 Ok(())
             }
-            Step::Relocate(relocation) => self.relocate(relocation).await,
+            Step::Relocate(relocation) => Ok(self.relocate(relocation).await?),
         }
     }
 
     /// The text afterwards, where it may be another one than was written.
-    async fn write(&self, edit: &DiskEdit) -> Result<Option<Rope>, DiskError> {
+    async fn write(&self, edit: &DiskEdit) -> Result<Option<Rope>, StepFailure> {
         if self.overlay.get(&edit.key).is_some() {
-            return Err(DiskError::Changed(edit.path.clone()));
+            return Err(DiskError::Changed(edit.path.clone()).into());
         }
         if let Route::Editor(through) = &edit.route {
             match self.write_through(edit, through).await {
                 // The editor may take no files from outside of its project; where there is none, nothing of its can be lost.
-                Err(error) if edit.before.is_none() => {
-                    tracing::debug!(%error, "a new file is written without the editor");
+                Err(failure) if edit.before.is_none() => {
+                    tracing::debug!(error = %failure.error, "a new file is written without the editor");
                 }
                 written => return written.map(Some),
             }
@@ -255,7 +256,7 @@ impl View {
 
     async fn late_failure(
         &self,
-        error: DiskError,
+        StepFailure { error, may_come }: StepFailure,
         shown: &[super::open::Shown],
         done: &[Step],
         rest: &[Step],
@@ -267,11 +268,19 @@ impl View {
             recorded.void().await;
             return CommitError::BaseMoved(error.to_string());
         }
-        let reverted = self.revert(shown, done, label).await;
-        if reverted.is_all {
+        let Reverted { mut states, is_all } = self.revert(shown, done, label).await;
+        // As of an open document: an undo finds it.
+        if is_all && !may_come {
             recorded.void().await;
         }
-        tell(&error.to_string(), &reverted.states, rest)
+        let untouched = match rest {
+            [failed, untouched @ ..] if may_come => {
+                states.push(format!("{}: {MAY_BE_CHANGED}", failed.path()));
+                untouched
+            }
+            _ => rest,
+        };
+        tell(&error.to_string(), states, untouched)
     }
 
     fn book(&self, edit: &DiskEdit, label: &str) {
@@ -310,6 +319,19 @@ enum Checked {
     Relocation(Relocation),
 }
 
+/// A step that failed.
+pub(super) struct StepFailure {
+    pub(super) error: DiskError,
+    /// Something of it may be in the file all the same, or come into it yet.
+    pub(super) may_come: bool,
+}
+
+impl From<DiskError> for StepFailure {
+    fn from(error: DiskError) -> Self {
+        Self { may_come: may_have_come(&error), error }
+    }
+}
+
 /// One change of the disk.
 pub(super) enum Step {
     Write(DiskEdit),
@@ -344,9 +366,8 @@ impl DiskEdit {
     }
 }
 
-fn tell(reason: &str, states: &[String], untouched: &[Step]) -> CommitError {
-    let untouched = untouched.iter().map(|step| format!("{}: unchanged", step.path()));
-    let states: Vec<String> = states.iter().cloned().chain(untouched).collect();
+fn tell(reason: &str, mut states: Vec<String>, untouched: &[Step]) -> CommitError {
+    states.extend(untouched.iter().map(|step| format!("{}: unchanged", step.path())));
     let states = if states.is_empty() { String::new() } else { format!("\n{}", states.join("\n")) };
     ToolError::Tell(format!("{reason}. Nothing of this call stays in force unless it is listed as such; read the file before the next try.{states}"))
         .into()

@@ -9,11 +9,14 @@ use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
 use ropey::Rope;
 
-use super::record::Recorded;
+use super::record::{MAY_BE_CHANGED, Recorded, may_have_come};
 use super::{View, ViewError};
 use crate::ports::{FileChange, FileChangeKind, NewContent};
 use crate::tool::{CommitError, ToolError};
 use crate::undo::FileChanged;
+
+/// The permission bits that let somebody write.
+const WRITABLE: u32 = 0o222;
 
 /// What stands at a path, or is to stand there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,8 +62,8 @@ impl View {
                 Ok(())
             }
             Err(error) => {
-                // What was done of it, if anything, an undo finds by the contents.
-                let is_begun = rewrite.moved_to.is_some() || matches!(error, DiskError::Other { .. });
+                let may_come = may_have_come(&error);
+                let is_begun = rewrite.moved_to.is_some() || may_come;
                 if !is_begun {
                     recorded.void().await;
                 }
@@ -68,6 +71,7 @@ impl View {
                     DiskError::Changed(_) | DiskError::Exists(_) if !is_begun => {
                         CommitError::BaseMoved(error.to_string())
                     }
+                    _ if may_come => ToolError::Tell(format!("{error}; {MAY_BE_CHANGED}")).into(),
                     _ => ToolError::Tell(error.to_string()).into(),
                 })
             }
@@ -155,12 +159,32 @@ impl View {
             }
             None => path,
         };
-        if from.bytes != to.bytes {
-            self.files.write_real(path.clone(), to.bytes.clone(), Expected::Bytes(hash)).await?;
-        }
-        match to.mode.filter(|mode| from.mode != Some(*mode)) {
-            Some(mode) => self.files.set_mode_real(path, mode).await,
-            None => Ok(()),
+        let mode = to.mode.filter(|mode| from.mode != Some(*mode));
+        let by_halves = |error: DiskError, reason: String| {
+            let reason = format!("{error}; {reason}");
+            DiskError::Other { path: path.clone(), reason }
+        };
+        let write = async || match from.bytes == to.bytes {
+            true => Ok(()),
+            false => self.files.write_real(path.clone(), to.bytes.clone(), Expected::Bytes(hash)).await,
+        };
+        match (from.mode, mode) {
+            // As it is nobody may write it.
+            (Some(old), Some(new)) if old & WRITABLE == 0 && new & WRITABLE != 0 => {
+                self.files.set_mode_real(path.clone(), new).await?;
+                let Err(error) = write().await else { return Ok(()) };
+                Err(match self.files.set_mode_real(path.clone(), old).await {
+                    Ok(()) => error,
+                    Err(stays) => by_halves(error, format!("its permission bits are others by now: {stays}")),
+                })
+            }
+            (_, Some(new)) => {
+                write().await?;
+                let set = self.files.set_mode_real(path.clone(), new).await;
+                let is_written = from.bytes != to.bytes;
+                set.map_err(|error| if is_written { by_halves(error, "its text is written".to_owned()) } else { error })
+            }
+            (_, None) => write().await,
         }
     }
 

@@ -8,7 +8,7 @@ use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 
 use super::View;
-use super::apply::DiskEdit;
+use super::apply::{DiskEdit, StepFailure};
 use super::held::{Held, MARK, plain};
 
 /// How the bytes of an edit get into their file.
@@ -52,9 +52,12 @@ impl Through {
 
 impl View {
     /// The text of the file afterwards: more than the edit where the user typed meanwhile, or the editor formats what it saves.
-    pub(super) async fn write_through(&self, edit: &DiskEdit, through: &Through) -> Result<Rope, DiskError> {
+    pub(super) async fn write_through(&self, edit: &DiskEdit, through: &Through) -> Result<Rope, StepFailure> {
         let said = self.editor.write_text(&self.session, &through.path, through.words(&edit.after)).await;
-        let failed = |reason: String| DiskError::Other { path: edit.path.clone(), reason };
+        let failed = |reason: String, may_come| {
+            let error = DiskError::Other { path: edit.path.clone(), reason };
+            StepFailure { error, may_come }
+        };
         let ours = edit.after.to_string();
         let is_ours = |now: &str| plain(now) == plain(&ours);
         let on_disk = self.text_on_disk(edit).await;
@@ -70,9 +73,12 @@ impl View {
             |now: &str| edit.before.as_ref().is_some_and(|before| plain(now) == plain(&before.text.to_string()));
         match (now, said) {
             (Some(now), _) if !is_before(&now) => Ok(Rope::from(now.strip_prefix(MARK).unwrap_or(&now))),
-            (_, Err(error)) => Err(failed(format!("it was not changed: {error}"))),
+            (_, Err(error)) if error.retry() => Err(failed(format!("it was not changed: {error}"), false)),
+            // It has not said no, and may write it yet.
+            (_, Err(error)) => Err(failed(format!("it is not changed yet: {error}"), true)),
             (_, Ok(())) => {
-                Err(failed("the editor reported the change as done, but the text is what it was before".to_owned()))
+                let reason = "the editor reported the change as done, but the text is what it was before";
+                Err(failed(reason.to_owned(), true))
             }
         }
     }

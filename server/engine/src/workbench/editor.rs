@@ -37,6 +37,8 @@ pub(crate) enum Taking {
     /// Into the buffer alone.
     Keeps,
     Refuses,
+    /// Says nothing, and does nothing yet.
+    Waits,
     /// Says yes and does nothing.
     Lies,
     /// Saves it with this text in front.
@@ -129,6 +131,7 @@ impl BenchEditor {
         let taking = *lock(&self.taking);
         let text = match taking {
             Taking::Refuses => return Err(EditorError::Refused { reason: Some("not mine".to_owned()) }),
+            Taking::Waits => return Err(EditorError::Gone),
             Taking::Lies => return Ok(()),
             Taking::Saves | Taking::Keeps => text,
             Taking::Formats(front) => format!("{front}{text}"),

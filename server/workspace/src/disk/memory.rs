@@ -21,6 +21,7 @@ pub enum Operation {
     Stat,
     List,
     Write,
+    SetMode,
     Remove,
     Rename,
 }
@@ -169,6 +170,10 @@ impl Disk for MemoryDisk {
                 if ContentHash::of(state.file(&real, path)?) != hash {
                     return Err(DiskError::Changed(path.clone()));
                 }
+                // Nobody is meant to write here.
+                if state.modes.get(real.as_path()).is_some_and(|mode| mode & 0o222 == 0) {
+                    return Err(DiskError::Denied(path.clone()));
+                }
             }
         }
         state.insert(real.as_path(), Node::File(bytes.to_vec()));
@@ -183,7 +188,7 @@ impl Disk for MemoryDisk {
     fn set_mode_real(&self, real: &AbsPath, mode: u32) -> Result<(), DiskError> {
         self.without_links(real)?;
         let mut state = self.lock();
-        state.checked(Operation::Write, real)?;
+        state.checked(Operation::SetMode, real)?;
         state.file(real, real)?;
         state.modes.insert(real.as_path().to_owned(), mode);
         Ok(())

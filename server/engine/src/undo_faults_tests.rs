@@ -1,0 +1,140 @@
+//! Undo where a write, the record or the store fails: nothing is changed that no undo knows of, and what may have come is found.
+
+use super::*;
+use crate::ports::TextAccess;
+use crate::workbench::Taking;
+
+#[tokio::test]
+async fn r5_1_r5_2_a_failed_write_that_may_have_come_stays_recorded() {
+    let full = || DiskError::Other { path: in_project("a"), reason: "no space left on the device".to_owned() };
+    // Cut off in the middle, or come whole after all.
+    for (stands, undone, text) in [("tw", "CONFLICT", "tw"), ("two\n", "a: restored", "one\n")] {
+        let mut desk = Desk::new().await;
+        desk.put("a", "one\n");
+        desk.world.disk.fail(Operation::Write, &in_project("a"), full());
+        desk.turn("x", &[edit("a", "one", "two")]).await;
+        assert!(!desk.result().contains("unchanged"), "{}", desk.result());
+        assert!(desk.result().contains("a: MAY BE CHANGED"), "{}", desk.result());
+        desk.world.disk.mend(Operation::Write, &in_project("a"));
+        desk.put("a", stands);
+        let rows = desk.world.changes.of(desk.session.id());
+        let old = rows[0].before.unwrap();
+        assert!(old.is_kept && old.hash == ContentHash::of(b"one\n"));
+        let said = desk.undo(UndoWhat::Last).await;
+        assert!(said[0].contains(undone), "{said:?}");
+        assert_eq!(desk.text("a").as_deref(), Some(text));
+    }
+}
+
+#[tokio::test]
+async fn r5_1_r6_2_what_an_editor_writes_after_its_time_is_found_by_undo() {
+    let mut desk = Desk::new().await;
+    desk.put("a", "one\n");
+    desk.editor.put_buffer("/home/user/project/a", "one\n");
+    // Which said no has not written it, and does not later.
+    desk.editor.serves_texts(TextAccess { reads: true, writes: true }, Taking::Refuses);
+    desk.turn("x", &[edit("a", "one", "two")]).await;
+    assert!(desk.result().contains("a: unchanged"), "{}", desk.result());
+    assert_eq!(desk.world.changes.of(desk.session.id()), []);
+    desk.editor.serves_texts(TextAccess { reads: true, writes: true }, Taking::Waits);
+    desk.turn("y", &[edit("a", "one", "two")]).await;
+    assert!(desk.result().contains("a: MAY BE CHANGED"), "{}", desk.result());
+    desk.editor.serves_texts(TextAccess { reads: true, writes: true }, Taking::Saves);
+    desk.put("a", "two\n");
+    desk.editor.put_buffer("/home/user/project/a", "two\n");
+    assert_eq!(desk.undo(UndoWhat::Last).await, ["a: restored"]);
+    assert_eq!(desk.text("a").as_deref(), Some("one\n"));
+}
+
+#[tokio::test]
+async fn r5_1_c23_what_was_surely_not_written_is_not_recorded() {
+    let mut desk = Desk::new().await;
+    desk.put("a", "one\n");
+    desk.world.disk.fail(Operation::Write, &in_project("a"), DiskError::Denied(in_project("a")));
+    desk.turn("x", &[edit("a", "one", "two")]).await;
+    assert!(desk.result().contains("a: unchanged"), "{}", desk.result());
+    assert_eq!(desk.world.changes.of(desk.session.id()), []);
+}
+
+#[tokio::test]
+async fn r5_1_r5_3_what_was_written_stays_recorded_where_its_permission_bits_fail() {
+    let desk = Desk::new().await;
+    desk.put("f", "y\n");
+    desk.world.disk.put_mode(&in_project("f"), 0o600);
+    let content = |bytes: &[u8], mode| Some(NewContent::new(bytes.to_vec(), Some(mode)));
+    let row = FileChanged { before: content(b"x\n", 0o644), after: content(b"y\n", 0o600), ..changed("f", None, None) };
+    desk.by_command("msg_1", vec![row]).await;
+    desk.world.disk.fail(Operation::SetMode, &in_project("f"), DiskError::Denied(in_project("f")));
+    let said = desk.undo(UndoWhat::Last).await;
+    assert!(said[0].contains("no permission") && said[0].contains("MAY BE CHANGED"), "{said:?}");
+    assert_eq!(desk.text("f").as_deref(), Some("x\n"));
+    assert_eq!(desk.undo(UndoWhat::Redo).await, ["f: restored"]);
+    assert_eq!(desk.text("f").as_deref(), Some("y\n"));
+}
+
+#[tokio::test]
+async fn r5_3_r5_4_an_undo_that_cannot_be_recorded_is_not_done() {
+    for is_known in [false, true] {
+        let mut desk = Desk::new().await;
+        desk.put("a", "one\n");
+        desk.turn("x", &[edit("a", "one", "two"), write("n", "new\n")]).await;
+        desk.world.changes.break_with(Some(StoreError::Busy { reason: "the disk is full".to_owned() }));
+        if is_known {
+            let _ = desk
+                .session
+                .context()
+                .recording
+                .recorder(MessageId::new("msg_2"), None, By::Agent, MOST_KEPT)
+                .record(vec![changed("other", None, Some(b"x"))])
+                .await;
+        }
+        let said = desk.undo(UndoWhat::Last).await;
+        assert!(
+            said.iter().all(|said| said.contains("left as it is: ") && said.contains("the disk is full")),
+            "{said:?}"
+        );
+        assert_eq!((desk.text("a").as_deref(), desk.text("n").as_deref()), (Some("two\n"), Some("new\n")));
+        desk.world.changes.break_with(None);
+        assert_eq!(desk.undo(UndoWhat::Last).await, ["a: restored", "n: removed"]);
+        assert_eq!(desk.undo(UndoWhat::Redo).await, ["a: restored", "n: restored"]);
+    }
+}
+
+#[tokio::test]
+async fn c34_r5_4_what_was_decided_while_undo_worked_is_decided_anew_when_it_fails() {
+    let desk = Desk::new().await;
+    desk.put("a", "one\n");
+    let recording = &desk.session.context().recording;
+    let recorder = |call| recording.recorder(MessageId::new("msg_1"), Some(CallId::new(call)), By::Agent, MOST_KEPT);
+    // Prepared, and decided as one that undo reaches.
+    let mine = desk.session.context().view().recorded(recorder("mine"));
+    let base = mine.snapshot(&in_project("a")).await.unwrap();
+    let edits = copydesk_workspace::edit::EditSet::between(&base.text, &Rope::from("two\n"));
+    let edit = crate::view::FileEdit::Modify { base, edits };
+    // Another call of the session meets the fault first.
+    desk.world.changes.break_with(Some(StoreError::Busy { reason: "the disk is full".to_owned() }));
+    assert!(recorder("other").record(vec![changed("b", None, Some(b"x"))]).await.is_err());
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let applied = mine.apply(vec![edit.clone()], "x", &cancel).await;
+    assert!(matches!(applied, Err(crate::tool::CommitError::BaseMoved(_))), "{applied:?}");
+    assert_eq!(desk.text("a").as_deref(), Some("one\n"));
+    // Prepared anew, and asked about.
+    let asked = desk.session.context().view().recorded(recorder("mine"));
+    asked.apply(vec![edit], "x", &cancel).await.unwrap();
+    assert_eq!(desk.text("a").as_deref(), Some("two\n"));
+}
+
+#[tokio::test]
+async fn r5_4_an_undo_does_not_let_go_of_what_it_needs_itself() {
+    let mut desk = Desk::new().await;
+    for file in ["a", "b", "c"] {
+        desk.put(file, "one\n");
+    }
+    let edits = ["a", "b", "c"].map(|file| ("edit", json!({"filePath": file, "oldString": "one", "newString": file})));
+    desk.turn("x", &edits).await;
+    desk.world.changes.keep_the_latest_alone();
+    assert_eq!(desk.undo(UndoWhat::Last).await, ["a: restored", "b: restored", "c: restored"]);
+    for file in ["a", "b", "c"] {
+        assert_eq!(desk.text(file).as_deref(), Some("one\n"));
+    }
+}
