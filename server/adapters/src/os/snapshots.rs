@@ -194,6 +194,8 @@ impl Snapshot for TakenSnapshot {
                 }
             }
             report.changed.sort_by(|a, b| a.path.cmp(&b.path));
+            // A root that its repository ignores may hold files that the repository knows.
+            report.changed.dedup_by(|a, b| a.path == b.path);
             report
         })
     }
@@ -203,27 +205,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Each tree once.
+/// Each tree once; and each root by itself that no tree holds, or that the one around it ignores.
 fn means(variables: &Variables, own: PathBuf, request: &SnapshotRequest) -> Vec<(AbsPath, Means)> {
+    let program = variables.find_program("git");
+    let excludes = ignore::gitignore::gitconfig_excludes_path().and_then(|path| repository::text(&path));
     let mut trees: BTreeMap<PathBuf, Option<Repository>> = BTreeMap::new();
     for root in &request.roots {
         // A root that is not there has no files.
         let Ok(root) = std::fs::canonicalize(root.as_path()) else { continue };
-        match Repository::around(&root) {
-            Some(repository) => trees.insert(repository.work_tree.clone(), Some(repository)),
-            None => trees.insert(root, None),
-        };
+        let repository = Repository::around(&root);
+        let is_held = |repository: &Repository| !repository.ignores(&root, &repository.excludes(excludes.as_deref()));
+        if !repository.as_ref().is_some_and(is_held) {
+            trees.insert(root, None);
+        }
+        if let Some(repository) = repository {
+            trees.insert(repository.work_tree.clone(), Some(repository));
+        }
     }
     let roots: Vec<PathBuf> = trees.keys().cloned().collect();
-    let program = variables.find_program("git");
-    let excludes = ignore::gitignore::gitconfig_excludes_path().and_then(|path| repository::text(&path));
     let mut all = Vec::new();
     for (root, repository) in trees {
-        let is_in = |other: &PathBuf| *other != root && root.starts_with(other);
-        // A folder in one that is scanned as a whole.
-        if repository.is_none() && roots.iter().any(is_in) {
-            continue;
-        }
         let Some(tree) = AbsPath::new(&root) else { continue };
         let looker = Looker { root: root.clone(), own: own.clone(), may_keep: Arc::clone(&request.may_keep) };
         let means = match (repository, &program) {

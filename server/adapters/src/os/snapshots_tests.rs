@@ -80,6 +80,16 @@ impl Fixture {
         before.after().await
     }
 
+    /// Of these folders below `w`.
+    async fn changed_in(&self, roots: &[&str], script: &str) -> Vec<String> {
+        let roots = roots.iter().map(|root| AbsPath::new(self.work().join(root)).unwrap()).collect();
+        let before = Snapshots::before(&self.snapshots, SnapshotRequest { roots, ..self.request() }).await;
+        self.run(script);
+        let report = before.after().await;
+        assert_eq!(report.failed, []);
+        self.lines(&report)
+    }
+
     /// Until the clock of files goes on.
     fn await_tick(&self) {
         let stamp = || tempfile::tempfile_in(self.temp.path()).unwrap().metadata().unwrap().modified().unwrap();
@@ -657,6 +667,51 @@ async fn a_tree_that_is_too_much_is_left_alone_for_a_while() {
     lock(&fixture.snapshots.refused).clear();
     let report = fixture.around(|| drop(fixture.run("rm 1"))).await;
     assert_eq!((error(&report), report.changed), (SnapshotError::TooManyFiles(10), vec![]));
+}
+
+/// The user works in it, whatever the repository around it thinks of it.
+#[tokio::test]
+async fn r5_1_a_root_that_the_repository_around_it_ignores_is_looked_at() {
+    let script = "echo 2 >>proj/in/f; echo 1 >proj/new; echo 2 >>proj/out; echo 2 >>a; echo 1 >b";
+    let of_root = ["proj/in/f: \"1\\n\" 644 | \"1\\n2\\n\" 644", "proj/new: - | \"1\\n\" 644"].map(str::to_owned);
+    let of_repository = ["a: \"a\\n\" 644 | \"a\\n2\\n\" 644", "b: - | \"1\\n\" 644"].map(str::to_owned);
+    let made = |ignored: &str, excluded: &str| {
+        let fixture = repository(&[("a", "a\n")]);
+        fixture.put("proj/in/f", "1\n");
+        fixture.put("proj/out", "1\n");
+        fixture.put("proj/.gitignore", "out\n");
+        fixture.put(".gitignore", ignored);
+        fixture.put(".git/info/exclude", excluded);
+        fixture
+    };
+    for ignored in ["proj", "/proj/", "/proj/*", "*\n!.gitignore\n!/b"] {
+        let fixture = made(ignored, "");
+        let roots: &[&str] = if ignored == "/proj/*" { &["proj/in"] } else { &["proj", "proj/in"] };
+        let expected = [&of_repository[..], if roots.len() == 1 { &of_root[..1] } else { &of_root }].concat();
+        assert_eq!(fixture.changed_in(roots, script).await, expected, "{ignored}");
+    }
+    // As of a home folder that is a repository of a few files.
+    let fixture = made("", "*\n");
+    assert_eq!(fixture.changed_in(&["proj/in", "proj"], script).await, [&of_repository[..1], &of_root].concat());
+    // What is not ignored after all is looked at once, and so is what version control knows nevertheless.
+    for ignored in ["/*\n!/proj\n!/b\n", "proj\n"] {
+        let fixture = made(ignored, "");
+        fixture.run("git add -f proj/in");
+        assert_eq!(fixture.changed_in(&["proj"], script).await, [&of_repository[..], &of_root].concat(), "{ignored}");
+    }
+}
+
+#[tokio::test]
+async fn r5_1_a_root_in_a_root_is_looked_at() {
+    let fixture = plain();
+    for name in ["a", "in/b", "in/deep/c"] {
+        fixture.put(name, "1\n");
+    }
+    for roots in [&["", "in", "in/deep"][..], &["in/deep", ""]] {
+        let found = fixture.changed_in(roots, "for f in a in/b in/deep/c; do echo >>$f; done").await;
+        let names: Vec<_> = found.iter().map(|line| line.split(':').next().unwrap()).collect();
+        assert_eq!(names, ["a", "in/b", "in/deep/c"], "{roots:?}");
+    }
 }
 
 /// The user may add what an ignore file names at any time.

@@ -61,6 +61,8 @@ pub(super) fn walk(root: &Path, is_meant: impl Fn(&DirEntry) -> bool + Send + Sy
         .hidden(false)
         .follow_links(false)
         .require_git(false)
+        // As Git has it, what stands around a tree says nothing of it.
+        .parents(false)
         .current_dir(root)
         .filter_entry(is_meant)
         .build()

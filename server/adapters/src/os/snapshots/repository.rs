@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
 /// Of a file that is read as text, in bytes.
 const MOST_TEXT: u64 = 1 << 20;
 /// Git's own limit for stores that borrow from stores.
@@ -42,13 +44,29 @@ impl Repository {
         self.git_dir.join("index")
     }
 
-    /// What it ignores beside the files of the tree, and what it says of attributes.
-    pub(super) fn excludes(&self) -> Option<String> {
-        text(&self.common.join("info/exclude"))
+    /// What is ignored beside what the files of the tree say, by the user's own rules for all of his repositories, and by those of this one.
+    pub(super) fn excludes(&self, users: Option<&str>) -> String {
+        let own = text(&self.common.join("info/exclude"));
+        [users.unwrap_or_default(), own.as_deref().unwrap_or_default()].join("\n")
     }
 
+    /// What it says of attributes beside the files of the tree.
     pub(super) fn attributes(&self) -> Option<String> {
         text(&self.common.join("info/attributes"))
+    }
+
+    /// Whether a folder of the work tree is ignored, or one around it. `excludes` are the rules that do not stand in the tree.
+    pub(super) fn ignores(&self, folder: &Path, excludes: &str) -> bool {
+        let Ok(below) = folder.strip_prefix(&self.work_tree) else { return false };
+        let mut at = self.work_tree.clone();
+        let mut rules = vec![parsed(&at, excludes)];
+        below.components().any(|name| {
+            rules.push(parsed(&at, &text(&at.join(".gitignore")).unwrap_or_default()));
+            at.push(name);
+            // The innermost rules that say something of it decide.
+            let said = rules.iter().rev().map(|rules| rules.matched(&at, true)).find(|said| !said.is_none());
+            said.is_some_and(|said| said.is_ignore())
+        })
     }
 
     /// Whether its objects are named by SHA-256.
@@ -76,6 +94,15 @@ impl Repository {
         }
         all
     }
+}
+
+/// Lines that are no rules say nothing.
+fn parsed(folder: &Path, rules: &str) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(folder);
+    for line in rules.lines() {
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
 /// Of a file that is short, and no pipe that nobody writes to.

@@ -238,8 +238,7 @@ impl Shadow {
     }
 
     pub(super) fn excludes(&self) -> String {
-        let own = self.repository.excludes();
-        [self.excludes.as_deref().unwrap_or_default(), own.as_deref().unwrap_or_default()].join("\n")
+        self.repository.excludes(self.excludes.as_deref())
     }
 
     pub(super) async fn list(&self, index: &Path) -> Result<Listing, SnapshotError> {
