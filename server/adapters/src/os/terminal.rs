@@ -23,7 +23,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use screen::Screen;
-use waiting::{Looks, Proof, Reads, Watch};
+use waiting::{Looks, Proof, Reads, SETTLED, Watch};
 
 /// Between two looks at a terminal that is quiet.
 const LOOK: Duration = Duration::from_millis(100);
@@ -161,6 +161,10 @@ impl Terminal {
         loop {
             let quiet = self.screen().quiet();
             sleep(if quiet.min(watch.settled(Instant::now())) < LONG_QUIET { LOOK } else { LOOK_SELDOM }).await;
+            // While something is written nobody waits, and to look for him is dear.
+            if self.screen().quiet() < SETTLED {
+                continue;
+            }
             let Some(mut looks) = self.look().await else { continue };
             watch.see(&mut looks, Instant::now());
             if looks.is_waiting() {

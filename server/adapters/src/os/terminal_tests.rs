@@ -76,3 +76,33 @@ async fn c49_a_prompt_is_whole_and_as_secret_as_it_is_whenever_it_comes() {
         assert_eq!(*keyboard.0.lock().unwrap(), [("Vault key:".to_owned(), true)], "{at}");
     }
 }
+
+#[tokio::test]
+async fn c49_nobody_is_looked_for_while_a_program_writes() {
+    let looks = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&looks);
+    let (terminal, Line(line)) = open_with(Arc::new(move |_: &CStr| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Reads::Nobody
+    }))
+    .unwrap();
+    // On a busy machine it may pause.
+    let mut pauses = 0;
+    let writing = async {
+        let mut last = Instant::now();
+        for _ in 0..100 {
+            let now = Instant::now();
+            assert_eq!(rustix::io::write(&line, b"at work\n"), Ok(8));
+            terminal.read(&mut Vec::new()).await.unwrap();
+            pauses += last.elapsed().as_millis() / SETTLED.as_millis();
+            last = now;
+            sleep(LOOK / 10).await;
+        }
+    };
+    tokio::select! {
+        _ = terminal.prompt() => panic!("nothing is asked"),
+        () = writing => {}
+    }
+    let looks = looks.load(Ordering::SeqCst);
+    assert!(looks as u128 <= pauses, "{looks} looks, {pauses} pauses");
+}

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::termios::LocalModes;
 
 /// A program that reads writes its prompt first.
-const SETTLED: Duration = Duration::from_millis(80);
+pub(super) const SETTLED: Duration = Duration::from_millis(80);
 /// With echo switched off, which programs do for a password only.
 const SETTLED_SECRET: Duration = Duration::from_millis(300);
 /// By its last line alone.
