@@ -288,7 +288,8 @@ impl Gathered<'_> {
         self.discarded(file, &real).await;
         self.judge(file, path, &real);
         if kind.is_none() && file.gets_folders() {
-            return self.filled(file, path, analysis, Target::New).await;
+            let target = if file.makes_folder() { Target::Folder } else { Target::New };
+            return self.filled(file, path, analysis, target).await;
         }
         if kind != Some(FileKind::Directory) {
             return;

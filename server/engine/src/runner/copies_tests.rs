@@ -57,6 +57,7 @@ async fn r9_3_no_mode_frees_what_comes_into_a_folder_with_the_folder_that_holds_
 async fn r8_3_rules_for_files_meet_what_comes_with_the_folder_that_holds_it() {
     let rules = |bench: Bench| bench.rule("edit", "*", Allow).rule("edit", "config/*", Deny);
     let bench = with_trees(rules(everything()).rule("edit", "empty/t2/*", Deny));
+    let bench = bench.rule("edit", "new/config/*", Deny);
     bench.disk.put_folder(&path("/w/linked"));
     bench.disk.put_link(&path("/w/linked/config"), "/w/t2/config");
     let commands = [
@@ -80,6 +81,7 @@ async fn r8_3_rules_for_files_meet_what_comes_with_the_folder_that_holds_it() {
         "rsync -a t2/config .",
         "rsync -a t2/ .",
         "rsync -a t2/config/ config",
+        "rsync -a t2/config new",
         "scp -r t2/config .",
         "scp -r t2/config config",
     ];
@@ -87,6 +89,7 @@ async fn r8_3_rules_for_files_meet_what_comes_with_the_folder_that_holds_it() {
         assert_eq!(judged(&bench, command).await, Deny, "{command}");
     }
     open(&bench, &["cp -r t2/a .", "cp -r plain .", "cp -r plain/. sub", "mv plain sub", "cp -r linked/. sub"]).await;
+    assert_eq!(judged(&bench, "rsync -aR t2/a empty").await, Ask);
     // Round and round.
     bench.disk.put_link(&path("/w/linked/up"), "/w/linked");
     bench.disk.put_link(&path("/w/linked/over"), "/w/plain");

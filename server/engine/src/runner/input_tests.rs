@@ -258,6 +258,12 @@ async fn r8_1_a_told_text_is_judged_where_the_program_runs_commands_of_a_shell_f
     for text in asked {
         assert_eq!(judged(&bench, text).await, Ask, "{text}");
     }
+    for shell in ["nix develop", "nix shell nixpkgs#hello", "poetry shell", "pipenv shell"] {
+        let bench = allowing(&["nix", "poetry", "pipenv", "git", "echo"]);
+        assert_eq!(judged(&bench, &format!("{shell} <<< 'rm x'")).await, Deny, "{shell}");
+        shut(&bench, &[&format!("{shell} <<< 'touch x'"), &format!("echo a | {shell}")]).await;
+        open(&bench, &[&format!("{shell} <<< 'git log'"), shell]).await;
+    }
     for shell in
         ["at now", "batch", "newgrp", "newgrp g", "sg g", "nix-shell", "nix-shell -p x", "su", "parallel", "script"]
     {
@@ -306,6 +312,10 @@ async fn r8_3_commands_in_containers_that_share_the_home_folder_touch_its_files(
         "flatpak-spawn",
         "limactl shell default",
         "lima",
+        "distrobox ephemeral --",
+        "colima ssh --",
+        "apptainer exec a.sif",
+        "singularity exec --bind a:b a.sif",
     ];
     for starter in starters {
         for reading in [

@@ -289,6 +289,13 @@ pub(super) fn code(name: &str, call: &Call, code: &mut Code) {
     if let Some(reason) = given(name, call) {
         code.unclear(&call.span, reason);
     }
+    if starts_shell(name, call.words()) {
+        match &call.input {
+            Input::Text(text) => code.runs.push(Run::here(text.clone())),
+            Input::Unseen => code.unclear(&call.span, "it starts a shell that runs what it reads from its input"),
+            Input::Nothing => {}
+        }
+    }
     if call.input == Input::Nothing {
         if script_of_process(name, call) {
             code.unclear(&call.span, "it runs what another command gives");
@@ -314,6 +321,22 @@ pub(super) fn code(name: &str, call: &Call, code: &mut Code) {
             code.unclear(&call.span, "it runs what it reads from its input");
         }
     }
+}
+
+/// Programs that are told by a word to start a shell in surroundings of a project.
+fn starts_shell(name: &str, words: &[Arg]) -> bool {
+    const VERBS: &[(&str, &[&str])] = &[
+        ("nix", &["develop", "shell"]),
+        ("guix", &["environment", "shell"]),
+        ("devbox", &["shell"]),
+        ("flox", &["activate"]),
+        ("pixi", &["shell"]),
+        ("pipenv", &["shell"]),
+        ("poetry", &["shell"]),
+        ("hatch", &["shell"]),
+    ];
+    let verbs = VERBS.iter().filter(|(program, _)| *program == name).flat_map(|(_, verbs)| *verbs);
+    verbs.into_iter().any(|verb| words.iter().any(|arg| arg.text.as_deref() == Some(verb)))
 }
 
 /// `python3 <(…)`.

@@ -235,7 +235,7 @@ pub(super) fn unknown(by: &str, span: &Span) -> FileUse {
     FileUse::new(span.clone(), by, FileAccess::Write, place)
 }
 
-/// Programs that unpack to wherever the archive says.
+/// Programs that write to wherever an archive or a path says.
 pub(super) fn by_archive(by: &str, call: &Call) -> Option<FileUse> {
     let words = call.words();
     let long = |option: &str| words.iter().any(|arg| abbreviates(arg, option, 5));
@@ -245,6 +245,8 @@ pub(super) fn by_archive(by: &str, call: &Call) -> Option<FileUse> {
         "tar" | "bsdtar" | "gtar" => {
             short('P') || long("--absolute-names") || old.is_some_and(|letters| letters.contains('P'))
         }
+        // Below the target it makes the folders too that are named before what it copies.
+        "rsync" => short('R') || long("--relative"),
         "cpio" | "bsdcpio" => short('i') || long("--extract"),
         "pax" => short('r'),
         "unzip" => words.iter().any(|arg| arg.raw.starts_with("-") && arg.raw.contains(':')),

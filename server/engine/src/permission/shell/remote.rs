@@ -194,6 +194,42 @@ const RUNNERS: &[Runner] = &[
     Runner { programs: &["distrobox"], verbs: &[&["enter"]], options: DISTROBOX, operands: 1, place: Place::SameFiles },
     Runner { programs: &["distrobox-enter"], verbs: &[&[]], options: DISTROBOX, operands: 1, place: Place::SameFiles },
     Runner {
+        programs: &["distrobox"],
+        verbs: &[&["ephemeral"]],
+        options: DISTROBOX,
+        operands: 0,
+        place: Place::SameFiles,
+    },
+    Runner {
+        programs: &["colima"],
+        verbs: &[&["ssh"]],
+        options: Spec { short: "p:", long: &["layer", "profile="] },
+        operands: 0,
+        place: Place::SameFiles,
+    },
+    // Before the command stands the image.
+    Runner {
+        programs: &["apptainer", "singularity"],
+        verbs: &[&["exec"]],
+        options: Spec {
+            short: "B:CcefinpS:uwW:",
+            long: &[
+                "bind=",
+                "cleanenv",
+                "contain",
+                "containall",
+                "env=",
+                "fakeroot",
+                "nv",
+                "rocm",
+                "scratch=",
+                "writable-tmpfs",
+            ],
+        },
+        operands: 1,
+        place: Place::SameFiles,
+    },
+    Runner {
         programs: &["flatpak-spawn"],
         verbs: &[&[]],
         options: Spec { short: "v", long: &["host", "clear-env", "watch-bus", "directory=", "env="] },

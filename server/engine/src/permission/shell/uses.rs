@@ -140,6 +140,11 @@ impl FileUse {
         self.access == FileAccess::Write && self.lands != Landing::Leaves && COPYING.contains(&self.by.as_str())
     }
 
+    /// Whether a target that is not there yet becomes a folder which gets what is copied, and not that itself.
+    pub fn makes_folder(&self) -> bool {
+        self.by == "rsync"
+    }
+
     /// Whether what a link leads to stays as it is.
     pub fn unlinks(&self) -> bool {
         matches!(self.by.as_str(), "rm" | "rmdir" | "unlink")
