@@ -6,6 +6,7 @@
 mod hunks;
 mod typed;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ropey::Rope;
@@ -83,6 +84,11 @@ impl Review {
         self.hunks.is_empty()
     }
 
+    /// Whether it has any, decided or not.
+    pub fn has_hunks(&self) -> bool {
+        !(self.hunks.is_empty() && self.settled.is_empty())
+    }
+
     /// All of them by their place in `now`, also those that were decided.
     pub fn hunks(&self) -> Vec<ReviewedHunk> {
         let text = |rope: &Rope, range: &Range<usize>| rope.byte_slice(range.clone()).to_string();
@@ -146,7 +152,7 @@ impl Review {
     }
 
     /// The edit of `now` that puts the base's lines into the place of the undecided ones among `ids`, and moves nothing else.
-    pub fn rejection(&self, ids: &[HunkId]) -> Result<EditSet, EditError> {
+    pub fn rejection(&self, ids: &BTreeSet<HunkId>) -> Result<EditSet, EditError> {
         let edits = self.hunks.iter().filter(|hunk| ids.contains(&hunk.id)).map(|hunk| {
             let old = self.now.byte_slice(hunk.now.clone()).to_string();
             let new = self.base.byte_slice(hunk.base.clone()).to_string();

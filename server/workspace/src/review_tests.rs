@@ -39,7 +39,7 @@ impl Text {
     }
 
     fn reject(&mut self, id: HunkId) {
-        let edits = self.0.rejection(&[id]).unwrap();
+        let edits = self.0.rejection(&[id].into()).unwrap();
         let after = edits.apply(self.0.now()).unwrap();
         assert!(self.0.reject(id));
         assert_eq!(*self.0.now(), after);
@@ -198,7 +198,7 @@ fn c31_what_the_user_has_overwritten_is_outdated() {
     text.user("a\nmine\nc\n");
     assert_eq!(text.0.state(id), Some(HunkState::Outdated));
     assert!(!text.0.accept(id) && !text.0.reject(id));
-    assert!(text.0.rejection(&[id]).unwrap().is_empty());
+    assert!(text.0.rejection(&[id].into()).unwrap().is_empty());
     let hunk = &text.0.hunks()[0];
     assert_eq!(
         (&*hunk.old, &*hunk.new, text.0.now().byte_slice(hunk.now.clone()).to_string()),
@@ -273,7 +273,7 @@ fn line_breaks_of_all_kinds_are_kept_whole() {
     text.0.agent_edit(&Rope::from_str("a\r\nB\rc\n"), 1);
     assert_eq!(undecided(&text.0)[0].old, "b\r");
     let id = text.id(0);
-    let edits = text.0.rejection(&[id]).unwrap();
+    let edits = text.0.rejection(&[id].into()).unwrap();
     assert_eq!(edits.apply(text.0.now()).unwrap().to_string(), "a\r\nb\rc\n");
 }
 
@@ -396,7 +396,7 @@ proptest! {
                     let hunk = hunks.iter().find(|hunk| hunk.id == id).unwrap();
                     let (others, base) = (all_but(&review, id), review.base().clone());
                     let expected = format!("{}{}{}", &now[..hunk.now.start], hunk.old, &now[hunk.now.end..]);
-                    let edits = review.rejection(&[id]).unwrap();
+                    let edits = review.rejection(&[id].into()).unwrap();
                     prop_assert_eq!(edits.apply(review.now()).unwrap().to_string(), expected.clone());
                     let kept = &users(&Rope::from_str(&now)) - &moved;
                     prop_assert!(kept.is_subset(&users(&Rope::from_str(&expected))));
@@ -417,7 +417,7 @@ proptest! {
         // Nothing of the user's is in what may still be rejected, and all of it is in the base.
         prop_assert!((&users(review.now()) - &moved).is_subset(&users(review.base())));
         let all: Vec<HunkId> = undecided(&review).iter().map(|hunk| hunk.id).collect();
-        let after = review.rejection(&all).unwrap().apply(review.now()).unwrap();
+        let after = review.rejection(&all.iter().copied().collect()).unwrap().apply(review.now()).unwrap();
         prop_assert_eq!(&after, review.base());
         for id in all {
             prop_assert!(review.accept(id));

@@ -12,7 +12,7 @@ use super::file::{FileReview, Side};
 use crate::ids::MessageId;
 use crate::ports::{By, Change, ChangeId, FileContent};
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Book {
     /// Also those whose path another file has now.
     files: Vec<Filed>,
@@ -26,7 +26,7 @@ pub(super) struct Book {
     last_turn: Option<MessageId>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Filed {
     pub(super) file: FileReview,
     /// How many rows it is made of.

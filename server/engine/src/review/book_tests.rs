@@ -88,7 +88,7 @@ fn first(file: &FileReview) -> HunkId {
 }
 
 fn undoing(file: &FileReview, ids: &[HunkId]) -> Vec<String> {
-    let steps = file.undoing(ids).into_iter().map(|(_, undoing)| match undoing {
+    let steps = file.undoing(&ids.iter().copied().collect()).into_iter().map(|(_, undoing)| match undoing {
         Undoing::Edit(edits) => {
             let Side::Text(now) = file.now() else { panic!("an edit of no text") };
             format!("edit {}", edits.apply(&now).unwrap().to_string().replace('\n', "/"))

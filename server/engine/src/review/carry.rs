@@ -28,22 +28,18 @@ enum Step {
 }
 
 impl Desk<'_> {
-    /// Where the file stands afterwards, where that is another path. The outer error is the store's: nothing was done.
+    /// The outer error is the store's: nothing was done.
     pub(super) async fn carry_out(
         &self,
         file: &FileReview,
         undoing: &Undoing,
         hunks: &[HunkId],
-    ) -> Result<Result<Option<AbsPath>, Failure>, StoreError> {
+    ) -> Result<Result<(), Failure>, StoreError> {
         // What cannot be stored is not done: a decision that nobody knows of would come back as a question.
         self.changes.record(self.session.clone(), Vec::new(), self.most_kept).await?;
         let step = match self.prepare(file, undoing).await {
             Ok(step) => step,
             Err(failure) => return Ok(Err(failure)),
-        };
-        let moved_to = match undoing {
-            Undoing::MoveBack { to } => Some(to.clone()),
-            Undoing::Edit(_) | Undoing::Remove | Undoing::Restore { .. } => None,
         };
         let view = self.view.recorded(self.recorder(By::Reject { hunks: hunks.to_vec() }));
         let done = match step {
@@ -51,7 +47,7 @@ impl Desk<'_> {
             Step::Rewrite(rewrite) => view.rewrite(rewrite, LABEL).await,
         };
         Ok(match done {
-            Ok(()) => Ok(moved_to),
+            Ok(()) => Ok(()),
             Err(CommitError::BaseMoved(_) | CommitError::Leads(_)) => Err(Failure::Moved),
             Err(CommitError::Tool(ToolError::Tell(reason))) => Err(Failure::Failed(reason)),
             Err(CommitError::Tool(error)) => Err(Failure::Failed(error.to_string())),

@@ -2,13 +2,15 @@
 //! of a rejection before the file is touched.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use copydesk_workspace::path::{AbsPath, DocKey};
 use copydesk_workspace::review::{HunkId, HunkState, ReviewedHunk};
 
+use super::book::Book;
 use super::file::FileReview;
-use super::listing::{Desk, Looked, Reviews};
-use super::{ChangesScope, Decided, Decision, HunkChoice, Undecided, WhyUndecided};
+use super::listing::{Desk, Reviews};
+use super::{ChangesScope, Decided, Decision, HunkChoice, HunkView, Undecided, WhyUndecided};
 use crate::ports::StoreError;
 
 /// How often a rejection is made anew because the text under it moved.
@@ -34,6 +36,12 @@ pub(super) enum Failure {
     Failed(String),
 }
 
+/// Hunks of one file that were undecided when it was looked at.
+struct Chosen {
+    file: Arc<FileReview>,
+    ids: Vec<HunkId>,
+}
+
 impl Reviews {
     /// `rejected` holds what was, also where the store failed later.
     pub(crate) async fn decide(
@@ -48,41 +56,47 @@ impl Reviews {
         match decision {
             Decision::Accept => self.accept(desk, chosen, &mut decided).await?,
             Decision::Reject => {
-                for (path, ids) in chosen {
-                    self.reject(desk, &path, &ids, &mut decided, rejected).await?;
+                for chosen in chosen {
+                    self.reject(desk, chosen, &mut decided, rejected).await?;
                 }
             }
         }
         Ok(decided)
     }
 
-    /// By file. What is not undecided is said at once.
+    /// By path. What is not undecided is said at once.
     async fn chosen(
         &self,
         desk: Desk<'_>,
         scope: &ChangesScope,
         choice: &HunkChoice,
         decided: &mut Decided,
-    ) -> Result<BTreeMap<AbsPath, Vec<HunkId>>, StoreError> {
-        let everywhere = matches!(choice, HunkChoice::Hunks(_));
-        let list = self.list(desk, if everywhere { &ChangesScope::Session } else { scope }).await?;
-        let files = match choice {
-            HunkChoice::Files(paths) => real(desk, paths).await,
-            HunkChoice::All | HunkChoice::Hunks(_) => BTreeSet::new(),
+    ) -> Result<Vec<Chosen>, StoreError> {
+        let (mut named, mut real) = (BTreeSet::<HunkId>::new(), BTreeSet::new());
+        let scope = match choice {
+            HunkChoice::All => scope,
+            HunkChoice::Files(paths) => {
+                real = real_paths(desk, paths).await;
+                scope
+            }
+            HunkChoice::Hunks(ids) => {
+                named.extend(ids);
+                &ChangesScope::Session
+            }
         };
-        let mut chosen: BTreeMap<AbsPath, Vec<HunkId>> = BTreeMap::new();
+        let mut chosen = Vec::new();
         let mut states = BTreeMap::new();
-        for file in &list.files {
-            for hunk in &file.hunks {
-                let is_chosen = match choice {
-                    HunkChoice::All => true,
-                    HunkChoice::Files(_) => files.contains(&file.path),
-                    HunkChoice::Hunks(ids) => ids.contains(&hunk.id),
-                };
-                states.insert(hunk.id, hunk.state);
-                if is_chosen && hunk.state == HunkState::Undecided {
-                    chosen.entry(file.path.clone()).or_default().push(hunk.id);
-                }
+        for (listed, file) in self.listed(desk, scope).await? {
+            states.extend(listed.hunks.iter().map(|hunk| (hunk.id, hunk.state)));
+            let is_chosen = |hunk: &&HunkView| match choice {
+                HunkChoice::All => true,
+                HunkChoice::Files(_) => real.contains(&listed.path),
+                HunkChoice::Hunks(_) => named.contains(&hunk.id),
+            };
+            let undecided = listed.hunks.iter().filter(|hunk| hunk.state == HunkState::Undecided);
+            let ids: Vec<HunkId> = undecided.filter(is_chosen).map(|hunk| hunk.id).collect();
+            if !ids.is_empty() {
+                chosen.push(Chosen { file, ids });
             }
         }
         if let HunkChoice::Hunks(ids) = choice {
@@ -93,41 +107,28 @@ impl Reviews {
     }
 
     /// Changes no text; nobody changes it between the look and the row. The rows of the session are read once, however many files there are.
-    async fn accept(
-        &self,
-        desk: Desk<'_>,
-        chosen: BTreeMap<AbsPath, Vec<HunkId>>,
-        decided: &mut Decided,
-    ) -> Result<(), StoreError> {
-        let keys = chosen.keys().cloned().map(DocKey::from_real_path).collect();
+    async fn accept(&self, desk: Desk<'_>, chosen: Vec<Chosen>, decided: &mut Decided) -> Result<(), StoreError> {
+        let keys = chosen.iter().map(|chosen| DocKey::from_real_path(chosen.file.path().clone())).collect();
         let _locks = desk.view.overlay.locks.take(keys).await;
-        let mut files = Vec::with_capacity(chosen.len());
-        {
-            let mut state = self.up_to_date(desk).await?;
-            for (path, ids) in chosen {
-                let looked = match state.book.index(&path) {
-                    Some(index) => state.look(index, desk).await,
-                    None => None,
-                };
-                files.push((path, ids, looked));
-            }
-        }
-        for (path, ids, mut looked) in files {
+        let book = self.up_to_date(desk).await?;
+        for Chosen { file, ids } in chosen {
+            let path = file.path();
+            let mut file = self.look_at(desk, &book, path).await;
             let mut accepted = Vec::new();
             for id in ids {
-                if looked.as_mut().is_some_and(|looked| looked.file.accept(id)) {
+                if file.as_mut().is_some_and(|file| Arc::make_mut(file).accept(id)) {
                     accepted.push(id);
                 } else {
-                    let state = looked.as_ref().and_then(|looked| looked.file.state(id));
+                    let state = file.as_ref().and_then(|file| file.state(id));
                     decided.undecided.push(undecided(id, state));
                 }
             }
             if accepted.is_empty() {
                 continue;
             }
-            match desk.content(&path).await {
+            match desk.content(path).await {
                 Ok(now) => {
-                    desk.accepted(&path, now, accepted.clone()).await?;
+                    desk.accepted(path, now, accepted.clone()).await?;
                     decided.hunks.extend(accepted);
                 }
                 // Taken for no file, it would be one that the user has removed.
@@ -137,58 +138,67 @@ impl Reviews {
         Ok(())
     }
 
+    /// As long as each step finds the file as it was looked at, nothing is read anew: what a step does is known.
     async fn reject(
         &self,
         desk: Desk<'_>,
-        path: &AbsPath,
-        ids: &[HunkId],
+        chosen: Chosen,
         decided: &mut Decided,
         rejected: &mut Vec<RejectedHunk>,
     ) -> Result<(), StoreError> {
-        let mut path = path.clone();
-        let mut left = ids.to_vec();
+        let Chosen { mut file, ids } = chosen;
+        let mut left: BTreeSet<HunkId> = ids.into_iter().collect();
         let mut tries = 0;
-        while !left.is_empty() {
-            let Some(Looked { file, .. }) = self.file(desk, &path).await? else { break };
-            // One step at a time: after each the file is another one.
-            let Some((hunks, undoing)) = file.undoing(&left).into_iter().next() else { break };
-            match desk.carry_out(&file, &undoing, &hunks).await? {
-                Ok(moved_to) => {
-                    rejected.extend(hunks.iter().filter_map(|id| told(&file, *id)));
-                    left.retain(|id| !hunks.contains(id));
+        while let Some((hunks, undoing)) = file.undoing(&left).into_iter().next() {
+            let step: BTreeSet<HunkId> = hunks.iter().copied().collect();
+            let failure = match desk.carry_out(&file, &undoing, &hunks).await? {
+                Ok(()) => {
+                    left = &left - &step;
+                    rejected.extend(told(&file, &step));
+                    Arc::make_mut(&mut file).reject_all(&hunks);
                     decided.hunks.extend(hunks);
-                    path = moved_to.unwrap_or(path);
+                    continue;
                 }
-                Err(Failure::Moved) if tries < TRIES => tries += 1,
-                Err(Failure::Moved) => {
-                    let reason = "the file changes faster than the hunk can be taken out of it; try again";
-                    decided.undecided.extend(conflicts(&hunks, reason));
-                    left.retain(|id| !hunks.contains(id));
+                Err(failure) => failure,
+            };
+            let reason = match failure {
+                Failure::Moved if tries < TRIES => {
+                    tries += 1;
+                    None
                 }
-                Err(Failure::Failed(reason)) => {
-                    decided.undecided.extend(conflicts(&hunks, &reason));
-                    left.retain(|id| !hunks.contains(id));
+                Failure::Moved => {
+                    Some("the file changes faster than the hunk can be taken out of it; try again".to_owned())
+                }
+                Failure::Failed(reason) => Some(reason),
+            };
+            if let Some(reason) = reason {
+                left = &left - &step;
+                decided.undecided.extend(conflicts(&hunks, &reason));
+            }
+            if left.is_empty() {
+                break;
+            }
+            let book = self.up_to_date(desk).await?;
+            match self.look_at(desk, &book, file.path()).await {
+                Some(now) => file = now,
+                None => {
+                    decided.undecided.extend(left.iter().map(|id| undecided(*id, None)));
+                    return Ok(());
                 }
             }
         }
-        if !left.is_empty() {
-            let file = self.file(desk, &path).await?;
-            let state = |id: &HunkId| file.as_ref().and_then(|looked| looked.file.state(*id));
-            decided.undecided.extend(left.iter().map(|id| undecided(*id, state(id))));
-        }
+        decided.undecided.extend(left.iter().map(|id| undecided(*id, file.state(*id))));
         Ok(())
     }
 
-    /// The file that stands at the path, as it is now.
-    async fn file(&self, desk: Desk<'_>, path: &AbsPath) -> Result<Option<Looked>, StoreError> {
-        let mut state = self.up_to_date(desk).await?;
-        let Some(index) = state.book.index(path) else { return Ok(None) };
-        Ok(state.look(index, desk).await)
+    /// The file that stands at the path, or stood there last.
+    async fn look_at(&self, desk: Desk<'_>, book: &Arc<Book>, path: &AbsPath) -> Option<Arc<FileReview>> {
+        Some(self.look(book, book.index(path)?, desk).await?.file)
     }
 }
 
 /// Links resolved, as files are listed. Where that cannot be told, the name that was given.
-async fn real(desk: Desk<'_>, paths: &[AbsPath]) -> BTreeSet<AbsPath> {
+async fn real_paths(desk: Desk<'_>, paths: &[AbsPath]) -> BTreeSet<AbsPath> {
     let mut real = BTreeSet::new();
     for path in paths {
         real.insert(desk.view.real_path(path).await.unwrap_or_else(|_| path.clone()));
@@ -196,12 +206,15 @@ async fn real(desk: Desk<'_>, paths: &[AbsPath]) -> BTreeSet<AbsPath> {
     real
 }
 
-fn told(file: &FileReview, id: HunkId) -> Option<RejectedHunk> {
-    let ReviewedHunk { old, new, now, .. } = file.hunks().into_iter().find(|hunk| hunk.id == id)?;
+fn told(file: &FileReview, ids: &BTreeSet<HunkId>) -> Vec<RejectedHunk> {
     let (_, text) = file.texts();
-    let line = text.byte_to_line(now.start.min(text.len_bytes())) + 1;
-    let restored = old.lines().count();
-    Some(RejectedHunk { path: file.path().clone(), line, new, restored })
+    let is_told = |hunk: &ReviewedHunk| hunk.state == HunkState::Undecided && ids.contains(&hunk.id);
+    let told = |hunk: ReviewedHunk| {
+        let line = text.byte_to_line(hunk.now.start.min(text.len_bytes())) + 1;
+        let restored = hunk.old.lines().count();
+        RejectedHunk { path: file.path().clone(), line, new: hunk.new, restored }
+    };
+    file.hunks().into_iter().filter(is_told).map(told).collect()
 }
 
 fn undecided(id: HunkId, state: Option<HunkState>) -> Undecided {

@@ -1,5 +1,7 @@
 //! One file under review: its text line by line, or the file as a whole where it came, went, moved or is no text. Pure: contents are the caller's.
 
+use std::collections::BTreeSet;
+
 use copydesk_workspace::edit::EditSet;
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
@@ -135,27 +137,47 @@ impl FileReview {
         }
     }
 
+    /// Whether there is anything to list.
+    pub(super) fn has_hunks(&self) -> bool {
+        let has_lines = matches!(&self.content, Content::Lines { review, .. } if review.has_hunks());
+        has_lines || !self.settled.is_empty() || self.whole().is_some() || self.moved.is_some()
+    }
+
     /// The hunks of the file as a whole first, then those of its lines from the top down.
     pub(super) fn hunks(&self) -> Vec<ReviewedHunk> {
         let moved = self.moved.as_ref().map(|moved| moved.listed("", "", HunkState::Undecided));
-        let (whole, lines) = match &self.content {
-            Content::Lines { review, created } => {
-                let lines = review.hunks();
-                // Of an empty file there are no lines to decide on.
-                let whole = created.as_ref().filter(|_| review.now().len_bytes() == 0 && review.is_decided());
-                (whole.map(|whole| whole.listed("", "", HunkState::Undecided)), lines)
-            }
-            Content::Whole { hunk, .. } => {
+        let (base, now, lines) = match &self.content {
+            Content::Lines { review, .. } => (Rope::new(), Rope::new(), review.hunks()),
+            Content::Whole { .. } => {
                 let (base, now) = self.texts();
-                let listed = |hunk: &Whole| hunk.listed(&base.to_string(), &now.to_string(), HunkState::Undecided);
-                (hunk.as_ref().map(listed), Vec::new())
+                (base, now, Vec::new())
             }
         };
+        let listed = |whole: &Whole| whole.listed(&base.to_string(), &now.to_string(), HunkState::Undecided);
+        let whole = self.whole().map(listed);
         self.settled.iter().cloned().chain(moved).chain(whole).chain(lines).collect()
     }
 
     pub(super) fn state(&self, id: HunkId) -> Option<HunkState> {
-        self.hunks().into_iter().rfind(|hunk| hunk.id == id).map(|hunk| hunk.state)
+        let of_lines = match &self.content {
+            Content::Lines { review, .. } => review.state(id),
+            Content::Whole { .. } => None,
+        };
+        let is_undecided = || self.whole().into_iter().chain(&self.moved).any(|whole| whole.id == id);
+        of_lines
+            .or_else(|| is_undecided().then_some(HunkState::Undecided))
+            .or_else(|| self.settled.iter().rfind(|hunk| hunk.id == id).map(|hunk| hunk.state))
+    }
+
+    /// The undecided hunk that is all of the content.
+    fn whole(&self) -> Option<&Whole> {
+        match &self.content {
+            // Of an empty file there are no lines to decide on.
+            Content::Lines { review, created } => {
+                created.as_ref().filter(|_| review.now().len_bytes() == 0 && review.is_decided())
+            }
+            Content::Whole { hunk, .. } => hunk.as_ref(),
+        }
     }
 
     /// The user, or whoever is not the agent, made the file what it is now.
@@ -361,19 +383,19 @@ impl FileReview {
     }
 
     /// What makes those of `ids` gone that are undecided, each step with the ids that it is for; in this order.
-    pub(super) fn undoing(&self, ids: &[HunkId]) -> Vec<(Vec<HunkId>, Undoing)> {
+    pub(super) fn undoing(&self, ids: &BTreeSet<HunkId>) -> Vec<(Vec<HunkId>, Undoing)> {
         let mut steps = Vec::new();
         match &self.content {
             Content::Lines { review, created } => {
-                let chosen: Vec<HunkId> =
-                    undecided(review).map(|hunk| hunk.id).filter(|hunk| ids.contains(hunk)).collect();
                 if let Some(created) = created.as_ref().filter(|created| ids.contains(&created.id)) {
                     steps.push((vec![created.id], Undoing::Remove));
-                } else if let Ok(edits) = review.rejection(&chosen)
-                    && !chosen.is_empty()
-                {
-                    let leaves_nothing = created.is_some() && edits.after_len() == 0;
-                    steps.push((chosen, if leaves_nothing { Undoing::Remove } else { Undoing::Edit(edits) }));
+                } else if let Ok(edits) = review.rejection(ids) {
+                    let chosen: Vec<HunkId> =
+                        undecided(review).map(|hunk| hunk.id).filter(|hunk| ids.contains(hunk)).collect();
+                    if !chosen.is_empty() {
+                        let leaves_nothing = created.is_some() && edits.after_len() == 0;
+                        steps.push((chosen, if leaves_nothing { Undoing::Remove } else { Undoing::Edit(edits) }));
+                    }
                 }
             }
             Content::Whole { base, hunk: Some(hunk), .. } if ids.contains(&hunk.id) => {

@@ -1,15 +1,14 @@
 //! The list of what the agent changed: the rows of the session replayed, then the present texts. Both are kept as they were seen, and only looked at again
 //! where a row or a text is another one. Decides nothing.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use copydesk_workspace::disk::{DiskError, Stamp};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
 use copydesk_workspace::review::{HunkState, ReviewedHunk};
 use ropey::Rope;
-use tokio::sync::{Mutex, MutexGuard};
 
 use super::book::{Book, Contents, Filed};
 use super::file::{FileReview, Side};
@@ -23,16 +22,19 @@ use crate::view::{Snapshot, View, ViewError, is_fresh};
 /// What a session knows of its changes.
 #[derive(Default)]
 pub(crate) struct Reviews {
+    /// One replays rows at a time, so that no content is read twice.
+    replaying: tokio::sync::Mutex<()>,
+    /// Never held while something is read.
     state: Mutex<State>,
     /// The client knows that the list is another one, and has not asked for it since.
     is_told: AtomicBool,
 }
 
 #[derive(Default)]
-pub(super) struct State {
-    pub(super) book: Book,
+struct State {
+    book: Arc<Book>,
     /// By the index of the file in the book.
-    seen: Vec<Option<Seen>>,
+    seen: Vec<Option<Arc<Seen>>>,
 }
 
 /// A file with its present text.
@@ -42,7 +44,7 @@ struct Seen {
     present: Side,
     /// Of the file that was read; `None` where it does not tell of every later change.
     stamp: Option<Stamp>,
-    file: FileReview,
+    file: Arc<FileReview>,
 }
 
 /// What was read at a path, so that it can be changed as it was read.
@@ -77,34 +79,47 @@ pub(crate) struct Desk<'a> {
 
 /// A file as it is now.
 pub(super) struct Looked {
-    pub(super) file: FileReview,
+    pub(super) file: Arc<FileReview>,
     /// URI and version.
     pub(super) open: Option<(String, i32)>,
 }
 
 impl Reviews {
     pub(crate) async fn list(&self, desk: Desk<'_>, scope: &ChangesScope) -> Result<ChangesView, StoreError> {
-        // First: what comes from here on is told again.
-        self.is_told.store(false, Ordering::SeqCst);
-        let mut state = self.up_to_date(desk).await?;
-        let turn = match scope {
-            ChangesScope::Session => None,
-            ChangesScope::Turn(turn) => Some(turn.clone()),
-            ChangesScope::LastTurn => match state.book.last_turn() {
-                Some(turn) => Some(turn.clone()),
-                None => return Ok(ChangesView::default()),
-            },
-        };
         let mut list = ChangesView::default();
-        for index in 0..state.book.files().len() {
-            let Some(looked) = state.look(index, desk).await else { continue };
-            let Some(file) = listed(&state.book, looked, turn.as_ref()) else { continue };
+        for (file, _) in self.listed(desk, scope).await? {
             list.added += file.added;
             list.removed += file.removed;
             list.files.push(file);
         }
-        list.files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(list)
+    }
+
+    /// By path, each as it is listed and as it was looked at.
+    pub(super) async fn listed(
+        &self,
+        desk: Desk<'_>,
+        scope: &ChangesScope,
+    ) -> Result<Vec<(ChangedFile, Arc<FileReview>)>, StoreError> {
+        // First: what comes from here on is told again.
+        self.is_told.store(false, Ordering::SeqCst);
+        let book = self.up_to_date(desk).await?;
+        let turn = match scope {
+            ChangesScope::Session => None,
+            ChangesScope::Turn(turn) => Some(turn.clone()),
+            ChangesScope::LastTurn => match book.last_turn() {
+                Some(turn) => Some(turn.clone()),
+                None => return Ok(Vec::new()),
+            },
+        };
+        let mut files = Vec::new();
+        for index in 0..book.files().len() {
+            let Some(Looked { file, open }) = self.look(&book, index, desk).await else { continue };
+            let Some(listed) = changed_file(&book, &file, open, turn.as_ref()) else { continue };
+            files.push((listed, file));
+        }
+        files.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+        Ok(files)
     }
 
     /// Says once that the list is another one, until it is asked for.
@@ -120,7 +135,7 @@ impl Reviews {
             return false;
         }
         match changes.list(session.clone()).await {
-            Ok(rows) => self.state.lock().await.book.news(&rows).is_none_or(|news| !news.is_empty()),
+            Ok(rows) => self.state().book.news(&rows).is_none_or(|news| !news.is_empty()),
             Err(error) => {
                 tracing::warn!(%session, %error, "changes cannot be listed");
                 false
@@ -129,19 +144,62 @@ impl Reviews {
     }
 
     /// With all rows that are stored.
-    pub(super) async fn up_to_date(&self, desk: Desk<'_>) -> Result<MutexGuard<'_, State>, StoreError> {
-        let mut state = self.state.lock().await;
+    pub(super) async fn up_to_date(&self, desk: Desk<'_>) -> Result<Arc<Book>, StoreError> {
+        let _alone = self.replaying.lock().await;
         let rows = desk.changes.list(desk.session.clone()).await?;
-        if state.book.news(&rows).is_none() {
-            *state = State::default();
-        }
-        let news = state.book.news(&rows).unwrap_or_default().to_vec();
+        let news = {
+            let mut state = self.state();
+            if state.book.news(&rows).is_none() {
+                *state = State::default();
+            }
+            state.book.news(&rows).unwrap_or_default().to_vec()
+        };
         let mut contents = Contents::new();
         for row in &news {
             contents = contents_of(row, contents, desk).await?;
-            state.book.add(row, &contents);
+            Arc::make_mut(&mut self.state().book).add(row, &contents);
         }
-        Ok(state)
+        Ok(self.state().book.clone())
+    }
+
+    /// A file of the book as it is now; `None` where there is nothing to tell of it.
+    pub(super) async fn look(&self, book: &Arc<Book>, index: usize, desk: Desk<'_>) -> Option<Looked> {
+        let Filed { file, rows } = book.files().get(index)?;
+        if !file.has_hunks() {
+            return None;
+        }
+        let seen = self.seen(book, index);
+        let Present { side, open, stamp } = desk.look(file.path(), seen.as_deref()).await;
+        // What cannot be read now is what it was.
+        let present = side.unwrap_or_else(|| file.now());
+        let file = match seen.filter(|seen| seen.rows == *rows && seen.present == present) {
+            Some(seen) => seen.file.clone(),
+            None => {
+                let mut file = file.clone();
+                file.user(&present);
+                Arc::new(file)
+            }
+        };
+        self.saw(book, index, Seen { rows: *rows, present, stamp, file: file.clone() });
+        Some(Looked { file, open })
+    }
+
+    /// Of a book that was replaced since, nothing: what has the index now may be another file.
+    fn seen(&self, book: &Arc<Book>, index: usize) -> Option<Arc<Seen>> {
+        let state = self.state();
+        if Arc::ptr_eq(&state.book, book) { state.seen.get(index)?.clone() } else { None }
+    }
+
+    fn saw(&self, book: &Arc<Book>, index: usize, seen: Seen) {
+        let mut state = self.state();
+        if Arc::ptr_eq(&state.book, book) {
+            state.seen.resize_with(book.files().len(), || None);
+            state.seen[index] = Some(Arc::new(seen));
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -159,34 +217,6 @@ async fn contents_of(row: &Change, mut known: Contents, desk: Desk<'_>) -> Resul
         contents.extend(bytes.map(|bytes| (content.hash, bytes)));
     }
     Ok(contents)
-}
-
-impl State {
-    /// `None` where there is nothing to tell of the file.
-    pub(super) async fn look(&mut self, index: usize, desk: Desk<'_>) -> Option<Looked> {
-        let Filed { file, rows } = self.book.files().get(index)?;
-        if file.hunks().is_empty() {
-            return None;
-        }
-        self.seen.resize_with(self.book.files().len(), || None);
-        let seen = &mut self.seen[index];
-        let Present { side, open, stamp } = desk.look(file.path(), seen.as_ref()).await;
-        // What cannot be read now is what it was.
-        let present = side.unwrap_or_else(|| file.now());
-        let file = match seen {
-            Some(seen) if seen.rows == *rows && seen.present == present => {
-                seen.stamp = stamp;
-                seen.file.clone()
-            }
-            _ => {
-                let mut file = file.clone();
-                file.user(&present);
-                *seen = Some(Seen { rows: *rows, present, stamp, file: file.clone() });
-                file
-            }
-        };
-        Some(Looked { file, open })
-    }
 }
 
 impl Desk<'_> {
@@ -235,8 +265,12 @@ impl Standing {
 }
 
 /// `None` where the turn did nothing to the file.
-fn listed(book: &Book, looked: Looked, turn: Option<&MessageId>) -> Option<ChangedFile> {
-    let Looked { file, open } = looked;
+fn changed_file(
+    book: &Book,
+    file: &FileReview,
+    open: Option<(String, i32)>,
+    turn: Option<&MessageId>,
+) -> Option<ChangedFile> {
     let (base, now) = file.texts();
     let hunks: Vec<HunkView> =
         file.hunks().into_iter().filter_map(|hunk| viewed(book, hunk, turn, &base, &now)).collect();

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use copydesk_workspace::disk::{Disk, DiskError, Operation};
 use copydesk_workspace::document::Document;
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
 use copydesk_workspace::uri::uri_from_path;
+use futures::FutureExt;
 use ropey::Rope;
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::SessionHandle;
 use crate::event::SessionEvent;
@@ -703,6 +706,58 @@ async fn what_cannot_be_read_is_not_accepted() {
     let ids = table.ids("o").await;
     assert_eq!(table.decide(&ids, Decision::Accept).await.hunks, ids);
     assert_eq!(table.rows().last().unwrap().after, None);
+}
+
+#[tokio::test]
+async fn r4_2_nobody_waits_for_a_list_that_reads_files() {
+    let table = Table::new().await;
+    table.edit("msg_1", "a", "1\n2\n", "1\nB\n").await;
+    table.edit("msg_1", "b", "1\n2\n", "1\nB\n").await;
+    let is_all = Arc::new(AtomicUsize::new(0));
+    for looks in 0.. {
+        table.world.disk.put(&table.path("a"), format!("1\nB\n{looks}\n"));
+        let (session, changes, seen) = (table.session.clone(), table.world.changes.clone(), is_all.clone());
+        table.world.files.behind_looks(looks, move || {
+            let news = session.context().reviews.has_news(&*changes, session.id()).now_or_never();
+            let list = session.changes(&ChangesScope::Session).now_or_never();
+            assert_eq!(news, Some(false), "behind {looks} looks");
+            assert_eq!(list.map(|list| list.unwrap().files.len()), Some(2), "behind {looks} looks");
+            seen.fetch_add(1, Ordering::SeqCst);
+        });
+        assert_eq!(table.list().await.files.len(), 2);
+        if is_all.load(Ordering::SeqCst) <= looks {
+            assert!(looks > 3, "both are looked at");
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn many_files_are_decided_with_few_readings_of_the_rows() {
+    for decision in [Decision::Accept, Decision::Reject] {
+        let (table, counting) = Table::counting().await;
+        for number in 0..40 {
+            table.edit("msg_1", &format!("a{number}"), "1\n2\n", "1\nB\n").await;
+        }
+        let before = counting.lists.load(Ordering::Relaxed);
+        let all = table.session.decide(&ChangesScope::Session, &HunkChoice::All, decision).await.unwrap();
+        assert_eq!((all.hunks.len(), all.undecided), (40, vec![]), "{decision:?}");
+        let lists = counting.lists.load(Ordering::Relaxed) - before;
+        assert!(lists < 5, "{decision:?}: {lists}");
+    }
+}
+
+#[tokio::test]
+async fn many_hunks_are_rejected_at_once() {
+    let table = Table::new().await;
+    let long = "x".repeat(300);
+    let text = |of: &str| -> String { (0..4000).map(|number| format!("{number}\n{of} {long}\n")).collect() };
+    table.edit("msg_1", "a", &text("theirs"), &text("ours")).await;
+    assert_eq!(table.ids("a").await.len(), 4000);
+    let begun = Instant::now();
+    let all = table.session.decide(&ChangesScope::Session, &HunkChoice::All, Decision::Reject).await.unwrap();
+    assert_eq!((all.hunks.len(), table.text("a") == text("theirs")), (4000, true));
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }
 
 fn last_user(request: &ModelRequest) -> String {
