@@ -17,7 +17,7 @@ use crate::ids::MessageId;
 use crate::ports::StoreError;
 
 pub use copydesk_workspace::review::{HunkId, HunkState};
-pub(crate) use decide::RejectedHunk;
+pub(crate) use decide::Rejected;
 pub(crate) use listing::{Desk, Reviews};
 pub(crate) use told::told;
 

@@ -8,7 +8,7 @@ use copydesk_workspace::path::{AbsPath, DocKey};
 use copydesk_workspace::review::{HunkId, HunkState, ReviewedHunk};
 
 use super::book::Book;
-use super::file::FileReview;
+use super::file::{FileReview, Undoing};
 use super::listing::{Desk, Reviews};
 use super::{ChangesScope, Decided, Decision, HunkChoice, HunkView, Undecided, WhyUndecided};
 use crate::ports::StoreError;
@@ -16,16 +16,30 @@ use crate::ports::StoreError;
 /// How often a rejection is made anew because the text under it moved.
 const TRIES: usize = 5;
 
-/// A hunk that was rejected, as the model is told of it.
+/// Hunks that were rejected with one another, as the model is told of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RejectedHunk {
+pub(crate) struct Rejected {
     pub(crate) path: AbsPath,
-    /// From 1, where it stood before.
-    pub(crate) line: usize,
+    pub(crate) what: TakenBack,
     /// The agent's lines, which are gone.
     pub(crate) new: String,
-    /// How many lines are back.
-    pub(crate) restored: usize,
+}
+
+/// What was done to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TakenBack {
+    /// Of one hunk. `line`: from 1, where it stood before; `restored`: how many lines are back.
+    Lines {
+        line: usize,
+        restored: usize,
+    },
+    /// It was the agent's.
+    Removed,
+    /// It is what it was, as a whole.
+    Restored,
+    MovedBack {
+        to: AbsPath,
+    },
 }
 
 /// Why a step was not done.
@@ -49,7 +63,7 @@ impl Reviews {
         desk: Desk<'_>,
         scope: &ChangesScope,
         (choice, decision): (&HunkChoice, Decision),
-        rejected: &mut Vec<RejectedHunk>,
+        rejected: &mut Vec<Rejected>,
     ) -> Result<Decided, StoreError> {
         let mut decided = Decided::default();
         let chosen = self.chosen(desk, scope, choice, &mut decided).await?;
@@ -144,7 +158,7 @@ impl Reviews {
         desk: Desk<'_>,
         chosen: Chosen,
         decided: &mut Decided,
-        rejected: &mut Vec<RejectedHunk>,
+        rejected: &mut Vec<Rejected>,
     ) -> Result<(), StoreError> {
         let Chosen { mut file, ids } = chosen;
         let mut left: BTreeSet<HunkId> = ids.into_iter().collect();
@@ -154,7 +168,7 @@ impl Reviews {
             let failure = match desk.carry_out(&file, &undoing, &hunks).await? {
                 Ok(()) => {
                     left = &left - &step;
-                    rejected.extend(told(&file, &step));
+                    rejected.extend(told(&file, &undoing, &step));
                     Arc::make_mut(&mut file).reject_all(&hunks);
                     decided.hunks.extend(hunks);
                     continue;
@@ -206,15 +220,25 @@ async fn real_paths(desk: Desk<'_>, paths: &[AbsPath]) -> BTreeSet<AbsPath> {
     real
 }
 
-fn told(file: &FileReview, ids: &BTreeSet<HunkId>) -> Vec<RejectedHunk> {
-    let (_, text) = file.texts();
+fn told(file: &FileReview, undoing: &Undoing, ids: &BTreeSet<HunkId>) -> Vec<Rejected> {
     let is_told = |hunk: &ReviewedHunk| hunk.state == HunkState::Undecided && ids.contains(&hunk.id);
-    let told = |hunk: ReviewedHunk| {
-        let line = text.byte_to_line(hunk.now.start.min(text.len_bytes())) + 1;
-        let restored = hunk.old.lines().count();
-        RejectedHunk { path: file.path().clone(), line, new: hunk.new, restored }
+    let hunks = file.hunks().into_iter().filter(is_told);
+    let path = file.path();
+    let what = match undoing {
+        Undoing::Edit(_) => {
+            let (_, text) = file.texts();
+            let of_lines = |hunk: ReviewedHunk| {
+                let line = text.byte_to_line(hunk.now.start.min(text.len_bytes())) + 1;
+                let what = TakenBack::Lines { line, restored: hunk.old.lines().count() };
+                Rejected { path: path.clone(), what, new: hunk.new }
+            };
+            return hunks.map(of_lines).collect();
+        }
+        Undoing::Remove => TakenBack::Removed,
+        Undoing::Restore { .. } => TakenBack::Restored,
+        Undoing::MoveBack { to } => TakenBack::MovedBack { to: to.clone() },
     };
-    file.hunks().into_iter().filter(is_told).map(told).collect()
+    vec![Rejected { path: path.clone(), what, new: hunks.map(|hunk| hunk.new).collect() }]
 }
 
 fn undecided(id: HunkId, state: Option<HunkState>) -> Undecided {

@@ -1,6 +1,6 @@
 //! What the model is told of hunks that the user has rejected: where they were, and its own lines, so that it knows them again. Lines of the user's are not in it.
 
-use super::decide::RejectedHunk;
+use super::decide::{Rejected, TakenBack};
 use crate::diffs;
 use crate::tool::Facts;
 
@@ -11,7 +11,7 @@ const MOST_BYTES: usize = 2048;
 
 const HEAD: &str = "The user has rejected these changes of yours, and they were taken back: the files hold there what they held before, and all else is as it was. Read a file again before you edit it near such a place, and do not make a rejected change again unless the user asks for it.";
 
-pub(crate) fn told(rejected: &[RejectedHunk], facts: &Facts) -> String {
+pub(crate) fn told(rejected: &[Rejected], facts: &Facts) -> String {
     let mut text = HEAD.to_owned();
     for hunk in rejected.iter().take(MOST_HUNKS) {
         text.push('\n');
@@ -23,20 +23,25 @@ pub(crate) fn told(rejected: &[RejectedHunk], facts: &Facts) -> String {
     text
 }
 
-fn one(hunk: &RejectedHunk, facts: &Facts) -> String {
-    let path = diffs::name(&hunk.path, &facts.folder);
-    let added = hunk.new.lines().count();
+fn one(rejected: &Rejected, facts: &Facts) -> String {
+    let Rejected { path, what, new } = rejected;
+    let name = |path| diffs::name(path, &facts.folder);
     let lines = |count: usize| if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
-    let place = format!("- {path}, at line {}", hunk.line);
-    let yours = || format!("Yours were:\n{}", quoted(&hunk.new));
-    match (added, hunk.restored) {
-        (0, 0) => format!("- {path}: the file is what and where it was"),
-        (0, restored) => format!("{place}: put back {}", lines(restored)),
-        (added, 0) => format!("{place}: taken out {}. {}", lines(added), yours()),
-        (added, restored) => {
-            format!("{place}: taken out {}, put back {}. {}", lines(added), lines(restored), yours())
+    let path = name(path);
+    let done = match what {
+        TakenBack::Lines { line, restored } => {
+            let taken_out = Some(new.lines().count()).filter(|added| *added > 0);
+            let taken_out = taken_out.map(|added| format!("taken out {}", lines(added)));
+            let put_back = Some(*restored).filter(|restored| *restored > 0);
+            let put_back = put_back.map(|restored| format!("put back {}", lines(restored)));
+            let done: Vec<String> = taken_out.into_iter().chain(put_back).collect();
+            format!("{path}, at line {line}: {}", done.join(", "))
         }
-    }
+        TakenBack::Removed => format!("{path}: removed, which you had made"),
+        TakenBack::Restored => format!("{path}: put back as a whole"),
+        TakenBack::MovedBack { to } => format!("{path}: moved back to {}", name(to)),
+    };
+    if new.is_empty() { format!("- {done}") } else { format!("- {done}. Yours were:\n{}", quoted(new)) }
 }
 
 fn quoted(text: &str) -> String {

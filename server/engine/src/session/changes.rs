@@ -2,7 +2,7 @@
 
 use super::{Context, SessionHandle};
 use crate::message::Entry;
-use crate::review::{ChangesScope, ChangesView, Decided, Decision, Desk, HunkChoice, RejectedHunk, ReviewError, told};
+use crate::review::{ChangesScope, ChangesView, Decided, Decision, Desk, HunkChoice, Rejected, ReviewError, told};
 use crate::view::View;
 
 impl SessionHandle {
@@ -63,7 +63,7 @@ impl Context {
     }
 
     /// Stored at once: it stands before whatever the model is asked next, also after a restart.
-    async fn tell_model(&self, rejected: &[RejectedHunk]) -> Result<(), ReviewError> {
+    async fn tell_model(&self, rejected: &[Rejected]) -> Result<(), ReviewError> {
         let text = told(rejected, &self.facts);
         let entry = Entry::Told { at: self.ports.clock.now(), text };
         self.journal.append(vec![entry]).await?;

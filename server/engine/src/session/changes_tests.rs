@@ -709,6 +709,48 @@ async fn what_cannot_be_read_is_not_accepted() {
 }
 
 #[tokio::test]
+async fn r4_2_the_model_is_told_what_was_done_to_a_file_as_a_whole() {
+    let table = Table::new().await;
+    let check = async |name: &str, expected: &str| {
+        let ids = table.ids(name).await;
+        assert_eq!(table.decide(&ids, Decision::Reject).await.hunks, ids, "{name}");
+        let told = table.told().pop().unwrap();
+        assert_eq!(told.split_once('\n').unwrap().1, expected);
+    };
+    table.agent("msg_1", "empty", None, Some(b"")).await;
+    check("empty", "- empty: removed, which you had made").await;
+    table.agent("msg_1", "made.bin", None, Some(&[0, 2])).await;
+    check("made.bin", "- made.bin: removed, which you had made").await;
+    table.agent("msg_1", "new", None, Some(b"1\n2\n")).await;
+    check("new", "- new: removed, which you had made. Yours were:\n    1\n    2").await;
+    table.agent("msg_1", "bin", Some(&[0, 1]), Some(&[0, 2])).await;
+    check("bin", "- bin: put back as a whole").await;
+    table.agent("msg_1", "was.bin", Some(&[0, 1]), Some(b"text\n")).await;
+    check("was.bin", "- was.bin: put back as a whole. Yours were:\n    text").await;
+    table.agent("msg_1", "gone", Some(b"1\n2\n"), None).await;
+    check("gone", "- gone: put back as a whole").await;
+    table.agent("msg_1", "gone.empty", Some(b""), None).await;
+    check("gone.empty", "- gone.empty: put back as a whole").await;
+    table.edit("msg_1", "lines", "1\n", "1\n2\n").await;
+    check("lines", "- lines, at line 2: taken out 1 line. Yours were:\n    2").await;
+    let content = |text: &str| Some(NewContent::new(text.as_bytes().to_vec(), None));
+    let row = NewChange {
+        turn: MessageId::new("msg_1"),
+        call: None,
+        at: Millis(0),
+        by: By::Agent,
+        path: table.path("p"),
+        moved_to: Some(table.path("q")),
+        made_folder: None,
+        before: content("1\n"),
+        after: content("1\n"),
+    };
+    table.world.changes.record(table.session.id().clone(), vec![row], u64::MAX).await.unwrap();
+    table.world.disk.put(&table.path("q"), "1\n");
+    check("q", "- q: moved back to p").await;
+}
+
+#[tokio::test]
 async fn r4_2_nobody_waits_for_a_list_that_reads_files() {
     let table = Table::new().await;
     table.edit("msg_1", "a", "1\n2\n", "1\nB\n").await;
