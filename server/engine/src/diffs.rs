@@ -15,7 +15,7 @@ use ropey::Rope;
 use crate::ids::{MessageId, SessionId};
 use crate::ports::{By, Change, Changes, FileContent, StoreError, VersionControlError};
 use crate::review::ChangesScope;
-use crate::undo::turns_in_force;
+use crate::undo::{is_of_agent, turns_in_force};
 
 pub use head::{Sources, against_head};
 use lives::{Life, lives};
@@ -74,25 +74,22 @@ pub async fn stored(
     scope: &ChangesScope,
     folder: &AbsPath,
 ) -> Result<ChangesDiff, DiffError> {
-    let rows = changes.list(session.clone()).await?;
-    let turns = match scope {
-        ChangesScope::Session => turns_in_force(&rows).into_iter().rev().collect(),
-        ChangesScope::LastTurn => {
-            rows.iter().rfind(|row| is_of_agent(row)).map(|row| row.turn.clone()).into_iter().collect()
-        }
-        ChangesScope::Turn(turn) => vec![turn.clone()],
-    };
-    let rows: Vec<&Change> = match scope {
-        ChangesScope::Session => of_session(&rows).collect(),
-        ChangesScope::LastTurn => match rows.iter().rfind(|row| is_of_agent(row)) {
-            Some(last) => of_turn(&rows, &last.turn).collect(),
-            None => Vec::new(),
+    let all = changes.list(session.clone()).await?;
+    let turn = match scope {
+        ChangesScope::Session => None,
+        ChangesScope::Turn(turn) => Some(turn),
+        ChangesScope::LastTurn => match all.iter().rfind(|row| is_of_agent(row)) {
+            Some(last) => Some(&last.turn),
+            None => return Ok(ChangesDiff::default()),
         },
-        ChangesScope::Turn(turn) if of_turn(&rows, turn).next().is_none() => {
-            return Err(DiffError::UnknownTurn(turn.clone()));
-        }
-        ChangesScope::Turn(turn) => of_turn(&rows, turn).collect(),
     };
+    let (turns, rows): (Vec<MessageId>, Vec<&Change>) = match turn {
+        None => (turns_in_force(&all).into_iter().rev().collect(), of_session(&all).collect()),
+        Some(turn) => (vec![turn.clone()], of_turn(&all, turn).collect()),
+    };
+    if let Some(turn) = turn.filter(|_| rows.is_empty()) {
+        return Err(DiffError::UnknownTurn(turn.clone()));
+    }
     let mut shown = ChangesDiff { turns, ..ChangesDiff::default() };
     for life in lives(rows) {
         let texts = texts(changes, session, &life).await?;
@@ -110,13 +107,6 @@ pub async fn stored(
         shown.push(life.path(), before.as_ref(), after.as_ref());
     }
     Ok(shown)
-}
-
-fn is_of_agent(change: &Change) -> bool {
-    match change.by {
-        By::Agent | By::Command => true,
-        By::Undo { .. } | By::Accept { .. } | By::Reject { .. } => false,
-    }
 }
 
 fn of_turn<'a>(rows: &'a [Change], turn: &'a MessageId) -> impl Iterator<Item = &'a Change> {

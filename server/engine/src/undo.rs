@@ -46,6 +46,18 @@ pub struct UndoReport {
     pub diffs: Vec<FileDiff>,
 }
 
+impl UndoReport {
+    /// Whether all that was asked for was done.
+    pub fn is_whole(&self) -> bool {
+        self.files.iter().all(|file| match file.outcome {
+            UndoOutcome::Restored | UndoOutcome::Removed | UndoOutcome::MovedBack { .. } | UndoOutcome::Unchanged => {
+                true
+            }
+            UndoOutcome::Conflict { .. } | UndoOutcome::Unavailable { .. } | UndoOutcome::Failed { .. } => false,
+        })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoneFile {
     /// Where the file stood before the undo, or stands now where there was none.

@@ -6,7 +6,7 @@ use copydesk_engine::engine::{Engine, EngineError, History, Lives, LoadSession};
 use copydesk_engine::escape::escaped;
 use copydesk_engine::ids::{CallId, MessageId};
 use copydesk_engine::ports::{Connection, Elsewhere, StoreError};
-use copydesk_engine::undo::{UndoError, UndoOutcome, UndoReport, UndoWhat};
+use copydesk_engine::undo::{UndoError, UndoWhat};
 use serde_json::json;
 
 use super::screen::Screen;
@@ -53,7 +53,7 @@ pub(super) async fn run(
         format!("{}\n", escaped(report.to_string().trim_end()))
     };
     screen.write(&text).await;
-    Ok(if is_done(&report) { 0 } else { FAILED })
+    Ok(if report.is_whole() { 0 } else { FAILED })
 }
 
 fn what(undo: &Undo) -> UndoWhat {
@@ -70,11 +70,4 @@ fn elsewhere(id: &str) -> Refusal {
         "Session {id} is open in another Copydesk, and only there its edits can be taken back: undo there, or close it there and run this again."
     );
     Refusal { code: FAILED, text }
-}
-
-fn is_done(report: &UndoReport) -> bool {
-    report.files.iter().all(|file| match file.outcome {
-        UndoOutcome::Restored | UndoOutcome::Removed | UndoOutcome::MovedBack { .. } | UndoOutcome::Unchanged => true,
-        UndoOutcome::Conflict { .. } | UndoOutcome::Unavailable { .. } | UndoOutcome::Failed { .. } => false,
-    })
 }

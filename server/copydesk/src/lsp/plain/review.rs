@@ -5,7 +5,7 @@ use copydesk_engine::review::{
     ChangesScope, ChangesView, Decided, Decision, HunkChoice, HunkId, HunkState, HunkView, ReviewError,
 };
 use copydesk_engine::session::SessionHandle;
-use copydesk_engine::undo::{UndoOutcome, UndoWhat};
+use copydesk_engine::undo::UndoWhat;
 use copydesk_workspace::path::AbsPath;
 
 use super::commands::Chosen;
@@ -21,11 +21,7 @@ type Session = Option<(SessionHandle, AbsPath)>;
 pub(super) async fn undo(session: Session, what: UndoWhat) -> Result<Told, String> {
     let (session, _) = session.ok_or("Copydesk has done nothing here yet that could be undone.")?;
     let report = session.undo(what).await.map_err(|error| format!("Copydesk: {error}."))?;
-    let is_whole = report.files.iter().all(|file| match file.outcome {
-        UndoOutcome::Restored | UndoOutcome::Removed | UndoOutcome::MovedBack { .. } | UndoOutcome::Unchanged => true,
-        UndoOutcome::Conflict { .. } | UndoOutcome::Unavailable { .. } | UndoOutcome::Failed { .. } => false,
-    });
-    Ok(Told { text: report.to_string(), is_whole })
+    Ok(Told { text: report.to_string(), is_whole: report.is_whole() })
 }
 
 pub(super) async fn decide(
