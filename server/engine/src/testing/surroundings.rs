@@ -23,8 +23,14 @@ pub struct DiskFiles<D> {
     disk: Arc<D>,
     boundaries: Boundaries,
     writes: AtomicUsize,
-    /// How many looks come before it, and what is done then.
-    meanwhile: Mutex<Option<(usize, Box<dyn FnOnce() + Send>)>>,
+    meanwhile: Mutex<Option<Meanwhile>>,
+}
+
+/// What is done once between two looks at files.
+struct Meanwhile {
+    /// That come before.
+    looks: usize,
+    act: Box<dyn FnOnce() + Send>,
 }
 
 impl<D: Disk> DiskFiles<D> {
@@ -43,21 +49,21 @@ impl<D: Disk> DiskFiles<D> {
 
     /// Does it once, behind the next look at a real path, a file's state or its bytes that comes after `looks` others.
     pub fn behind_looks(&self, looks: usize, act: impl FnOnce() + Send + 'static) {
-        *lock(&self.meanwhile) = Some((looks, Box::new(act)));
+        *lock(&self.meanwhile) = Some(Meanwhile { looks, act: Box::new(act) });
     }
 
     fn was_looked_at(&self) {
         let mut meanwhile = lock(&self.meanwhile);
         let due = match &mut *meanwhile {
-            Some((0, _)) => meanwhile.take(),
-            Some((left, _)) => {
-                *left -= 1;
+            Some(Meanwhile { looks: 0, .. }) => meanwhile.take(),
+            Some(Meanwhile { looks, .. }) => {
+                *looks -= 1;
                 None
             }
             None => None,
         };
         drop(meanwhile);
-        if let Some((_, act)) = due {
+        if let Some(Meanwhile { act, .. }) = due {
             act();
         }
     }
