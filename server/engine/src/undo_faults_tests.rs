@@ -1,7 +1,12 @@
 //! Undo where a write, the record or the store fails: nothing is changed that no undo knows of, and what may have come is found.
 
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::sync::oneshot;
+
 use super::*;
-use crate::ports::TextAccess;
+use crate::ports::{BoxFuture, TextAccess};
 use crate::workbench::Taking;
 
 #[tokio::test]
@@ -137,4 +142,95 @@ async fn r5_4_an_undo_does_not_let_go_of_what_it_needs_itself() {
     for file in ["a", "b", "c"] {
         assert_eq!(desk.text(file).as_deref(), Some("one\n"));
     }
+}
+
+/// Of two files of a turn the first is open in an editor that lets its undo wait, until it is told to go on.
+async fn undo_that_waits(desk: &mut Desk) -> (String, BoxFuture<'static, TurnEnd>, oneshot::Sender<()>) {
+    desk.put("a", "one\n");
+    desk.put("b", "one\n");
+    let uri = desk.open("a", "one\n");
+    desk.turn("x", &[edit("a", "one", "two"), edit("b", "one", "two")]).await;
+    let (asked, is_asked) = oneshot::channel();
+    let (go_on, told) = oneshot::channel();
+    desk.editor.will(Act::ApplyOnce { asked, told });
+    let end = say(desk, "/undo");
+    is_asked.await.unwrap();
+    (uri, end, go_on)
+}
+
+fn say(desk: &Desk, text: &str) -> BoxFuture<'static, TurnEnd> {
+    desk.session.prompt(vec![PromptPart::Text { text: text.to_owned() }]).unwrap()
+}
+
+/// The session has taken all messages before this one.
+async fn chosen(desk: &Desk) {
+    tokio::time::timeout(Duration::from_secs(20), desk.session.choose_model("p/m")).await.unwrap().unwrap();
+}
+
+fn answer(desk: &Desk) -> String {
+    let answer = |entry: &Entry| match entry {
+        Entry::Answer { text, .. } => Some(text.replace("/home/user/project/", "")),
+        _ => None,
+    };
+    desk.world.store.entries(desk.session.id()).iter().rev().find_map(answer).unwrap()
+}
+
+#[tokio::test]
+async fn r5_1_a_session_that_undoes_takes_what_it_is_told_and_runs_what_comes_after() {
+    let mut desk = Desk::new().await;
+    let (uri, undo, go_on) = undo_that_waits(&mut desk).await;
+    let after = say(&desk, "Go on");
+    chosen(&desk).await;
+    assert!(desk.player.waiting().is_none(), "what it would read is not undone yet");
+    assert_eq!(desk.session.undo(UndoWhat::Call(CallId::new("no"))).now_or_never(), None, "one undo at a time");
+    go_on.send(()).unwrap();
+    assert_eq!(undo.await, TurnEnd::Done);
+    assert_eq!((desk.buffer(&uri).as_str(), desk.text("b").as_deref()), ("one\n", Some("one\n")));
+    let reply = desk.player.next_request().await;
+    assert!(format!("{:?}", reply.request.messages).contains("took your changes back"));
+    reply.finish(Finish::Stop);
+    assert_eq!(after.await, TurnEnd::Done);
+    // In the order in which they were asked for.
+    let asked = |entry: &Entry| match entry {
+        Entry::Command { text, .. } => Some(text.clone()),
+        Entry::User { parts, .. } => Some(format!("{parts:?}")),
+        _ => None,
+    };
+    let asked: Vec<String> = desk.world.store.entries(desk.session.id()).iter().filter_map(asked).collect();
+    assert!(asked[1] == "/undo" && asked[2].contains("Go on"), "{asked:?}");
+}
+
+#[tokio::test]
+async fn r5_1_a_cancelled_undo_ends_between_two_files_and_says_so() {
+    let mut desk = Desk::new().await;
+    let (uri, undo, go_on) = undo_that_waits(&mut desk).await;
+    let after = say(&desk, "Go on");
+    chosen(&desk).await;
+    desk.session.cancel();
+    go_on.send(()).unwrap();
+    assert_eq!((undo.await, after.await), (TurnEnd::Cancelled, TurnEnd::Cancelled));
+    assert!(desk.player.waiting().is_none());
+    let said = "The agent's changes of the turn \"x\":\n- a: restored\n- b: left as it is: the undo was cancelled\n";
+    assert_eq!(answer(&desk), said);
+    assert_eq!((desk.buffer(&uri).as_str(), desk.text("b").as_deref()), ("one\n", Some("two\n")));
+    assert_eq!(say(&desk, "/undo").await, TurnEnd::Done);
+    assert!(answer(&desk).ends_with("- b: restored\n"), "{}", answer(&desk));
+    assert_eq!(desk.text("b").as_deref(), Some("one\n"));
+}
+
+#[tokio::test]
+async fn r5_1_a_close_leaves_no_undo_of_a_file_half_done() {
+    let mut desk = Desk::new().await;
+    let (uri, undo, go_on) = undo_that_waits(&mut desk).await;
+    let close = desk.engine.close_session(desk.session.id(), &desk.world.connection);
+    // The first poll cancels.
+    let (closed, ()) = tokio::join!(biased; close, async { go_on.send(()).unwrap() });
+    closed.unwrap();
+    assert_eq!(undo.await, TurnEnd::Cancelled);
+    assert_eq!((desk.buffer(&uri).as_str(), desk.text("b").as_deref()), ("one\n", Some("two\n")));
+    assert!(
+        answer(&desk).ends_with("- a: restored\n- b: left as it is: the undo was cancelled\n"),
+        "{}",
+        answer(&desk)
+    );
 }

@@ -23,6 +23,8 @@ pub(crate) struct Actor {
     closing: CancellationToken,
     /// Owns what outlives a turn's answer.
     tasks: TaskTracker,
+    /// Those that are answered without a model. What is begun of them outlives even an actor that is dropped.
+    commands: TaskTracker,
     running: Option<Running>,
     waiting: Vec<Waiting>,
 }
@@ -47,7 +49,9 @@ impl Actor {
         closing: CancellationToken,
         tasks: TaskTracker,
     ) -> Self {
-        Self { context, mailbox, closing, tasks, running: None, waiting: Vec::new() }
+        let commands = TaskTracker::new();
+        commands.close();
+        Self { context, mailbox, closing, tasks, commands, running: None, waiting: Vec::new() }
     }
 
     /// Until the session closes or all its handles are gone.
@@ -62,6 +66,7 @@ impl Actor {
                     None => break,
                 },
                 end = ended(&mut self.running) => self.finish(end).await,
+                () = self.commands.wait(), if self.running.is_none() && !self.waiting.is_empty() => self.start().await,
             }
         }
         self.close().await;
@@ -81,12 +86,16 @@ impl Actor {
     async fn prompt(&mut self, prompt: Prompt, turn: Turn, done: oneshot::Sender<TurnEnd>) {
         self.context.warn_at_opening().await;
         if let Some(command) = Command::of(&prompt) {
-            let end = tokio::select! {
-                biased;
-                () = self.closing.cancelled() => TurnEnd::Cancelled,
-                end = self.context.run_command(command) => end,
+            if let Err(error) = self.context.note_command(command).await {
+                let _ = done.send(TurnEnd::Failed { message: error.to_string() });
+                return;
+            }
+            let context = Arc::clone(&self.context);
+            let run = async move {
+                // Whoever asked may be gone.
+                let _ = done.send(context.run_command(command, &turn.cancel).await);
             };
-            let _ = done.send(end);
+            self.tasks.spawn(self.commands.track_future(run));
             return;
         }
         let (parts, images) = prompt.split();
@@ -111,9 +120,11 @@ impl Actor {
         }
     }
 
-    /// Starts a run for the prompts that wait, unless one is running: that takes them in at its next step.
+    /// Starts a run for the prompts that wait, unless one is running: that takes them in at its next step. Commands are done first, so that a
+    /// run reads no file that is undone meanwhile.
     async fn start(&mut self) {
         while self.running.is_none()
+            && self.commands.is_empty()
             && let Some((turn, entry)) = self.waiting.first().map(|first| (first.turn.clone(), first.entry))
         {
             if turn.cancel.is_cancelled() {
@@ -208,8 +219,8 @@ impl Actor {
                 tracing::error!(%error, "a run panicked");
             }
         };
-        // Both bound themselves; the engine drops them where even that is too long.
-        tokio::join!(end_run, self.context.jobs.close());
+        // A command was cancelled with its turn. The engine drops these where they take too long.
+        tokio::join!(end_run, self.context.jobs.close(), self.commands.wait());
         if has_run {
             self.flush();
         }

@@ -5,9 +5,11 @@ use crate::event::SessionEvent;
 use crate::ids::{MessageId, PartId};
 use crate::image::Prompt;
 use crate::message::{Entry, PromptPart, TurnEnd};
+use crate::ports::StoreError;
 use crate::review::ChangesScope;
 use crate::undo::UndoWhat;
 use copydesk_workspace::diff::Diff;
+use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
@@ -57,23 +59,26 @@ impl Command {
 }
 
 impl Context {
-    /// Answered as a turn is, without a model.
-    pub(super) async fn run_command(&self, command: Command) -> TurnEnd {
-        let message = MessageId::next(&*self.ports.ids);
+    /// Stores what was asked, in the order of the prompts.
+    pub(super) async fn note_command(&self, command: Command) -> Result<(), StoreError> {
         let asked = Entry::Command {
-            message: message.clone(),
+            message: MessageId::next(&*self.ports.ids),
             at: self.ports.clock.now(),
             text: format!("/{}", command.name()),
         };
-        if let Err(error) = self.journal.append(vec![asked]).await {
-            return TurnEnd::Failed { message: error.to_string() };
-        }
+        self.journal.append(vec![asked]).await.map(|_| ())
+    }
+
+    /// Answered as a turn is, without a model. An undo that is cancelled ends between two files, and its answer says which it has left.
+    pub(super) async fn run_command(&self, command: Command, cancel: &CancellationToken) -> TurnEnd {
+        let undo = async |what| self.undo(what, cancel).await.map(|report| report.to_string()).map_err(words);
         let done = match command {
-            Command::Undo => self.undo(UndoWhat::Last).await.map(|report| report.to_string()).map_err(words),
-            Command::Redo => self.undo(UndoWhat::Redo).await.map(|report| report.to_string()).map_err(words),
-            Command::Diff => {
-                self.diff(&ChangesScope::LastTurn).await.map(|shown| in_markdown(&shown.diff)).map_err(words)
-            }
+            Command::Undo => undo(UndoWhat::Last).await,
+            Command::Redo => undo(UndoWhat::Redo).await,
+            Command::Diff => match cancel.run_until_cancelled(self.diff(&ChangesScope::LastTurn)).await {
+                Some(shown) => shown.map(|shown| in_markdown(&shown.diff)).map_err(words),
+                None => return TurnEnd::Cancelled,
+            },
         };
         let text = done.unwrap_or_else(|error| error);
         let message = MessageId::next(&*self.ports.ids);
@@ -83,7 +88,7 @@ impl Context {
             tracing::warn!(%error, "the answer to a command was not stored");
         }
         self.emit(SessionEvent::Text { message, delta: text }).await;
-        TurnEnd::Done
+        if cancel.is_cancelled() { TurnEnd::Cancelled } else { TurnEnd::Done }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use tokio_util::sync::CancellationToken;
+
 use super::{Context, SessionHandle};
 use crate::ids::MessageId;
 use crate::message::{Entry, PromptPart};
@@ -36,12 +38,12 @@ impl SessionHandle {
         if self.is_closed() {
             return Err(UndoError::Closed);
         }
-        self.context.undo(what).await
+        self.context.undo(what, &CancellationToken::new()).await
     }
 }
 
 impl Context {
-    pub(super) async fn undo(&self, what: UndoWhat) -> Result<UndoReport, UndoError> {
+    pub(super) async fn undo(&self, what: UndoWhat, cancel: &CancellationToken) -> Result<UndoReport, UndoError> {
         let _alone = self.undoing.one_at_a_time.lock().await;
         let running = self.undoing.running();
         if running.is_some() && what == UndoWhat::Last {
@@ -76,7 +78,7 @@ impl Context {
         let mut report = UndoReport::default();
         let is_last = what == UndoWhat::Last;
         for (turn, changes) in meant.drain(..) {
-            report = back.take_back(&changes).await;
+            report = back.take_back(&changes, cancel).await;
             report.title = self.title(&turn);
             report.turn = Some(turn);
             // Nothing of this turn was in force any more.

@@ -37,8 +37,8 @@ pub(crate) struct Back<'a> {
 }
 
 impl Back<'_> {
-    /// Of `changes`, which are in their order; files that do not hang together fare each on its own.
-    pub(crate) async fn take_back(&self, changes: &[&Change]) -> UndoReport {
+    /// Of `changes`, which are in their order; files that do not hang together fare each on its own. Once cancelled it leaves alone what is not begun.
+    pub(crate) async fn take_back(&self, changes: &[&Change], cancel: &CancellationToken) -> UndoReport {
         let mut report = UndoReport::default();
         let groups = groups(changes.iter().copied());
         let mut loaded = Vec::with_capacity(groups.len());
@@ -47,6 +47,12 @@ impl Back<'_> {
             loaded.push(self.load(group).await);
         }
         for (group, loaded) in groups.iter().zip(loaded) {
+            if cancel.is_cancelled() {
+                let outcome = UndoOutcome::Failed { reason: "the undo was cancelled".to_owned() };
+                let left = paths_after(group).into_iter();
+                report.files.extend(left.map(|path| UndoneFile { path: path.clone(), outcome: outcome.clone() }));
+                continue;
+            }
             let ids: Vec<ChangeId> = group.iter().flat_map(|net| net.ids.iter().copied()).collect();
             let by = By::Undo { of: ids };
             let recorder = self.recording.recorder(self.id.clone(), None, by, self.most_kept);

@@ -7,6 +7,7 @@ use copydesk_workspace::disk::{Disk, MemoryDisk};
 use copydesk_workspace::document::ContentChange;
 use copydesk_workspace::path::{AbsPath, DocKey};
 use copydesk_workspace::position::{PositionEncoding, position_of};
+use tokio::sync::oneshot;
 
 use super::{lock, path};
 use crate::ids::SessionId;
@@ -27,6 +28,11 @@ pub(crate) enum Act {
     ApplyAndType(Typing),
     /// Applies, and does something else of its own.
     ApplyAnd(Box<dyn FnOnce() + Send>),
+    /// Says that it was asked, and applies once it is told to.
+    ApplyOnce {
+        asked: oneshot::Sender<()>,
+        told: oneshot::Receiver<()>,
+    },
 }
 
 /// What an editor that tells of no documents does with the text of a file.
@@ -198,6 +204,11 @@ impl Editor for BenchEditor {
                     refused
                 }
                 Some(Act::ApplyAndType(typing)) => self.applies(&request, Some(&typing)),
+                Some(Act::ApplyOnce { asked, told }) => {
+                    asked.send(()).unwrap();
+                    told.await.unwrap();
+                    self.applies(&request, None)
+                }
                 Some(Act::ApplyAnd(act)) => self.applies(&request, None).inspect(|()| act()),
             }
         })
