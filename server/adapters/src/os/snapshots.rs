@@ -54,6 +54,8 @@ pub struct OsSnapshots {
     /// Trees that were too much to look at, and when.
     refused: Mutex<HashMap<AbsPath, (Instant, SnapshotError)>>,
     limit: Duration,
+    /// `MOST_CONTENT`, for trees of Git.
+    most_content: u64,
 }
 
 /// What this process knows of a store beside what stands in it.
@@ -98,13 +100,14 @@ impl OsSnapshots {
             used: Mutex::default(),
             refused: Mutex::default(),
             limit: LIMIT,
+            most_content: MOST_CONTENT,
         }
     }
 
     async fn before(&self, request: SnapshotRequest) -> TakenSnapshot {
-        let (variables, folder) = (self.variables.clone(), self.folder.clone());
+        let (variables, folder, most_content) = (self.variables.clone(), self.folder.clone(), self.most_content);
         let first = request.roots.first().cloned();
-        let means = blocking(move || Ok(means(&variables, folder, &request))).await;
+        let means = blocking(move || Ok(means(&variables, folder, most_content, &request))).await;
         let means = match means {
             Ok(means) => means,
             Err(error) => {
@@ -206,7 +209,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Each tree once; and each root by itself that no tree holds, or that the one around it ignores.
-fn means(variables: &Variables, own: PathBuf, request: &SnapshotRequest) -> Vec<(AbsPath, Means)> {
+fn means(variables: &Variables, own: PathBuf, most_content: u64, request: &SnapshotRequest) -> Vec<(AbsPath, Means)> {
     let program = variables.find_program("git");
     let excludes = ignore::gitignore::gitconfig_excludes_path().and_then(|path| repository::text(&path));
     let mut trees: BTreeMap<PathBuf, Option<Repository>> = BTreeMap::new();
@@ -237,7 +240,14 @@ fn means(variables: &Variables, own: PathBuf, request: &SnapshotRequest) -> Vec<
                     work_tree: root,
                     users_objects: repository.objects(),
                 };
-                Means::Shadow(Box::new(Shadow { git, store, repository, looker, excludes: excludes.clone() }))
+                Means::Shadow(Box::new(Shadow {
+                    git,
+                    store,
+                    repository,
+                    looker,
+                    excludes: excludes.clone(),
+                    most_content,
+                }))
             }
             _ => {
                 let others =

@@ -741,15 +741,17 @@ async fn r5_1_ignored_files_are_looked_at_as_soon_as_version_control_knows_them(
 /// They are as they were, however much they hold.
 #[tokio::test]
 async fn files_that_were_only_touched_are_not_told_where_they_are_too_much() {
-    let fixture = repository(&[("a", "a\n"), ("b", "b\n")]);
-    // Together more than is kept of one command.
-    fixture.run("for at in {1..10}; do truncate -s 15M big$at; done; git add .; git commit -qm big");
+    let made = repository(&[("a", "a\n"), ("b", "b\n")]);
+    let fixture = Fixture { snapshots: OsSnapshots { most_content: 1000, ..made.snapshots }, ..made };
+    // Together more than is kept of one command, and not written just now.
+    fixture.run("for at in {1..10}; do truncate -s 111 big$at; done; git add .; git commit -qm big; sleep 2.1");
     assert_eq!(fixture.changed_by("true").await, [""; 0]);
     assert_eq!(
         fixture.changed_by("touch big* a; echo 2 >b; echo 1 >new").await,
         ["b: \"b\\n\" 644 | \"2\\n\" 644", "new: - | \"1\\n\" 644"]
     );
-    let found = fixture.changed_by("for at in {1..9}; do printf 1 >>big$at; done; touch big10").await;
+    fixture.run("sleep 2.1");
+    let found = fixture.changed_by("for at in {1..9}; do printf 1 >>big$at; done; touch big10 a").await;
     assert_eq!((found.len(), found[0].as_str()), (9, "big1: TooMany | TooMany"));
     assert_eq!(fixture.run("ls ../data/undo/*/marks").trim(), "");
 }

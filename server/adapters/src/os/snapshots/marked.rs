@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use copydesk_engine::ports::{ChangedFile, FileState, SnapshotError, Unkept};
 use copydesk_workspace::path::AbsPath;
+use tokio::time::timeout;
 
 use super::created::{Since, is_creation, is_ignore_file};
 use super::folders::Folders;
@@ -15,9 +17,11 @@ use super::look::Look;
 use super::printed::{Known, next_content};
 use super::shadow::{LeftOut, Listing, MOST_LISTED, Memory, Shadow, usual};
 use super::store::Mark;
-use super::{MOST_CHANGED, MOST_CONTENT, TreeReport, blocking};
+use super::{MOST_CHANGED, TreeReport, blocking};
 
 const LINK: u32 = 0o120_000;
+/// For reading what may only have been touched: half of what a look at a tree may take.
+const MOST_REFRESH: Duration = Duration::from_secs(5);
 
 /// A work tree as it stood.
 pub(super) struct Marked {
@@ -54,10 +58,14 @@ impl Marked {
         if is_too_much && !listed.known.is_empty() {
             // What was only touched is not told, nor counted.
             let (shadow, index) = (&this.shadow, &this.mark.index);
-            shadow.update(index, &["update-index", "-q", "--refresh"], &[], 1).await?;
-            let mut listing = shadow.list(index).await?;
-            listing.known.extend(unseen);
-            (listed, is_too_much) = Arc::clone(&this).judged(listing).await?;
+            let refresh = shadow.update(index, &["update-index", "-q", "--refresh"], &[], 1);
+            // Where that takes too long the names are better than nothing.
+            if let Ok(refreshed) = timeout(MOST_REFRESH, refresh).await {
+                refreshed?;
+                let mut listing = shadow.list(index).await?;
+                listing.known.extend(unseen);
+                (listed, is_too_much) = Arc::clone(&this).judged(listing).await?;
+            }
         }
         let contents = if is_too_much { None } else { this.contents(&listed.known).await? };
         blocking(move || {
@@ -109,11 +117,11 @@ impl Marked {
 
     fn is_too_much(&self, listed: &Listed) -> bool {
         let len = |path: &PathBuf| match self.shadow.looker.look(path) {
-            Look::File(stat) if stat.len <= MOST_CONTENT => stat.len,
+            Look::File(stat) if stat.len <= self.shadow.most_content => stat.len,
             _ => 0,
         };
         let paths = || listed.known.iter().map(|(path, _)| path).chain(&listed.new);
-        listed.new.len() > MOST_CHANGED || paths().map(len).sum::<u64>() > MOST_CONTENT
+        listed.new.len() > MOST_CHANGED || paths().map(len).sum::<u64>() > self.shadow.most_content
     }
 
     /// What the known files held, each `None` where the stores do not hold it any more; `None` where it is too much.
@@ -126,7 +134,7 @@ impl Marked {
             input.extend(known.object.as_bytes());
             input.push(b'\n');
         }
-        let most = usize::try_from(MOST_CONTENT).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.shadow.most_content).unwrap_or(usize::MAX);
         let arguments = &["cat-file", "--batch"];
         let run = Run { index: &self.mark.index, objects: Objects::AndTheUsers, arguments, input, most, good: 0 };
         let answer = match self.shadow.git.run(run).await {
@@ -184,13 +192,13 @@ impl Marked {
                 Some(target) if known.mode == LINK => FileState::Link { target: target.clone() },
                 Some(bytes) => FileState::File { bytes: bytes.clone(), mode: self.mode(path, known) },
             };
-            let after = if known.is_gone { FileState::Absent } else { looker.state(path, MOST_CONTENT) };
+            let after = if known.is_gone { FileState::Absent } else { looker.state(path, self.shadow.most_content) };
             if before != after {
                 changed.push((path, before, after));
             }
         }
         for path in &listed.new {
-            let after = since.judged(looker, path, looker.state(path, MOST_CONTENT));
+            let after = since.judged(looker, path, looker.state(path, self.shadow.most_content));
             if after != FileState::Absent {
                 changed.push((path, FileState::Absent, after));
             }

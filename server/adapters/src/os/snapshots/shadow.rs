@@ -46,6 +46,8 @@ pub(super) struct Shadow {
     pub(super) looker: Looker,
     /// The user's own ignore rules for all of his repositories.
     pub(super) excludes: Option<String>,
+    /// Of all that one command has changed, bytes.
+    pub(super) most_content: u64,
 }
 
 /// Files that were written shortly before a snapshot. Git compares stamps by whole seconds: what is written again within one may look the same.
