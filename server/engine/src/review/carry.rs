@@ -16,7 +16,7 @@ use crate::ids::MessageId;
 use crate::ports::{By, FileContent, NewContent, StoreError};
 use crate::tool::{CommitError, ToolError};
 use crate::undo::{FileChanged, Recorder};
-use crate::view::{FileBytes, FileEdit, Rewrite, Source, ViewError};
+use crate::view::{FileBytes, FileEdit, Rewrite, Snapshot, Source};
 
 /// As whose edits the overlay books rejections: the agent's undo, not the user's typing.
 const LABEL: &str = "review";
@@ -58,9 +58,10 @@ impl Desk<'_> {
     pub(super) async fn accepted(
         &self,
         path: &AbsPath,
-        now: Option<NewContent>,
+        standing: Standing,
         hunks: Vec<HunkId>,
     ) -> Result<(), StoreError> {
+        let now = self.content(path, standing).await;
         let (before, after) = (now.clone(), now);
         let row = FileChanged { path: path.clone(), moved_to: None, made_folder: None, before, after };
         self.recorder(By::Accept { hunks }).record(vec![row]).await?;
@@ -71,18 +72,19 @@ impl Desk<'_> {
         self.recording.recorder(MessageId::next(self.ids), None, by, self.most_kept)
     }
 
-    /// What stands at the path: the editor's text where it has one, in UTF-8, else the bytes of the file. `None` where there is none.
-    pub(super) async fn content(&self, path: &AbsPath) -> Result<Option<NewContent>, ViewError> {
-        let bytes = match self.standing(path).await? {
-            Standing::Nothing => return Ok(None),
-            Standing::Text(snapshot) if snapshot.is_editors() => {
-                return Ok(Some(NewContent::of_text(&snapshot.text, TextEncoding::Utf8, None)));
-            }
-            Standing::Text(_) => self.view.bytes(path).await?,
-            Standing::Bytes(bytes) => bytes,
-        };
-        let mode = self.view.stat(path).await.ok().and_then(|stat| stat.mode);
-        Ok(Some(NewContent::new(bytes, mode)))
+    /// The editor's text in UTF-8, where it is the editor's; else the bytes of the file. `None` where there is none.
+    async fn content(&self, path: &AbsPath, standing: Standing) -> Option<NewContent> {
+        let mode = async || self.view.stat(path).await.ok().and_then(|stat| stat.mode);
+        match standing {
+            Standing::Nothing => None,
+            Standing::Text(Snapshot { text, source, .. }) => Some(match source {
+                Source::Disk { encoding, .. } | Source::Held { disk: Some((encoding, _)), is_unsaved: false, .. } => {
+                    NewContent::of_text(&text, encoding, mode().await)
+                }
+                Source::Open { .. } | Source::Held { .. } => NewContent::of_text(&text, TextEncoding::Utf8, None),
+            }),
+            Standing::Bytes(bytes) => Some(NewContent::new(bytes, mode().await)),
+        }
     }
 
     /// What is compared is what the step is made for: what comes later is seen where it is carried out.

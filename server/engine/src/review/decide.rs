@@ -127,26 +127,31 @@ impl Reviews {
         let book = self.up_to_date(desk).await?;
         for Chosen { file, ids } in chosen {
             let path = file.path();
-            let mut file = self.look_at(desk, &book, path).await;
+            // What is decided on is what is stored.
+            let standing = match desk.standing(path).await {
+                Ok(standing) => standing,
+                // Taken for no file, it would be one that the user has removed.
+                Err(error) => {
+                    decided.undecided.extend(conflicts(&ids, &error.to_string()));
+                    continue;
+                }
+            };
+            let mut file = book.index(path).map(|index| book.files()[index].file.clone());
+            if let Some(file) = &mut file {
+                file.user(&standing.side());
+            }
             let mut accepted = Vec::new();
             for id in ids {
-                if file.as_mut().is_some_and(|file| Arc::make_mut(file).accept(id)) {
+                if file.as_mut().is_some_and(|file| file.accept(id)) {
                     accepted.push(id);
                 } else {
                     let state = file.as_ref().and_then(|file| file.state(id));
                     decided.undecided.push(undecided(id, state));
                 }
             }
-            if accepted.is_empty() {
-                continue;
-            }
-            match desk.content(path).await {
-                Ok(now) => {
-                    desk.accepted(path, now, accepted.clone()).await?;
-                    decided.hunks.extend(accepted);
-                }
-                // Taken for no file, it would be one that the user has removed.
-                Err(error) => decided.undecided.extend(conflicts(&accepted, &error.to_string())),
+            if !accepted.is_empty() {
+                desk.accepted(path, standing, accepted.clone()).await?;
+                decided.hunks.extend(accepted);
             }
         }
         Ok(())

@@ -650,6 +650,29 @@ async fn c33_what_the_user_types_while_a_change_is_rejected_is_never_lost() {
 }
 
 #[tokio::test]
+async fn c33_what_the_user_saves_while_a_change_is_accepted_is_his() {
+    for looks in 0.. {
+        let table = Table::new().await;
+        table.edit("msg_1", "a", "1\n2\n3\n", "1\nours\n3\n").await;
+        let ids = table.ids("a").await;
+        let is_saved = Arc::new(AtomicBool::new(false));
+        let (disk, path, saved) = (table.world.disk.clone(), table.path("a"), is_saved.clone());
+        table.world.files.behind_looks(looks, move || {
+            disk.put(&path, "1\nmine\n3\n");
+            saved.store(true, Ordering::SeqCst);
+        });
+        let decided = table.decide(&ids, Decision::Accept).await;
+        if !is_saved.load(Ordering::SeqCst) {
+            assert!(looks > 3, "it is looked at");
+            assert_eq!(decided.hunks, ids);
+            return;
+        }
+        let expected = if decided.hunks == ids { HunkState::Accepted } else { HunkState::Outdated };
+        assert_eq!(states(&table.file("a").await), [expected], "saved behind {looks} others: {decided:?}");
+    }
+}
+
+#[tokio::test]
 async fn r4_2_a_file_is_chosen_by_any_of_its_names() {
     let table = Table::new().await;
     table.world.disk.put_folder(&table.path("real"));
