@@ -1,5 +1,7 @@
 //! Asks the linker to write the relocations of the program in a compact form, which is smaller by megabytes on the disk and in memory. Builds nothing.
 
+#![expect(clippy::disallowed_methods, reason = "a build script asks its surroundings")]
+
 use std::process::Command;
 
 fn main() {

@@ -309,10 +309,14 @@ impl Runner {
         while words.get(at).is_some_and(|arg| arg.raw.starts_with('-')) {
             let again = self.options.parse(&words[at..], Order::OptionsFirst);
             let ends = words[at..].iter().position(|arg| arg.text.as_deref() == Some("--"));
-            at = match ends {
-                Some(ends) => at + ends + 1,
-                None => again.first.map_or(words.len(), |first| at + first),
-            };
+            let options = ends.map(|ends| ends + 1).or(again.first).unwrap_or(words.len() - at);
+            if options == 0 || !again.is_understood() {
+                code.unclear(&call.span, "words behind which a command may stand that runs elsewhere");
+            }
+            if options == 0 {
+                break;
+            }
+            at += options;
         }
         let command = words.get(at..).unwrap_or_default();
         if command.is_empty() {
@@ -354,5 +358,32 @@ pub(super) fn ssh(call: &Call, code: &mut Code) {
     match texts {
         Some(texts) => code.runs.push(Run { text: texts.join(" "), is_elsewhere: true }),
         None => code.unclear(&run[0].span, "what runs on the host is computed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
+    use copydesk_workspace::path::AbsPath;
+
+    use super::RUNNERS;
+    use crate::permission::shell::{Surroundings, analyse};
+
+    #[test]
+    fn r8_1_a_word_that_may_be_an_option_behind_the_place_is_unclear() {
+        let (folder, home) = (AbsPath::new("/w").unwrap(), AbsPath::new("/home/u").unwrap());
+        for runner in RUNNERS {
+            for (program, verb) in
+                runner.programs.iter().flat_map(|name| runner.verbs.iter().map(move |verb| (name, verb)))
+            {
+                for word in ["-$x", "-\"$(x)\"", "-[a", "-*", "-{a,b}", "--$x", "$x"] {
+                    let operands = ["place", "more"].get(..runner.operands).unwrap_or_default().join(" ");
+                    let text = format!("{program} {} {operands} {word} rm x", verb.join(" "));
+                    let analysis = analyse(&text, Surroundings { folder: &folder, home: &home });
+                    assert!(!analysis.unknown.is_empty(), "{text}");
+                }
+            }
+        }
     }
 }
