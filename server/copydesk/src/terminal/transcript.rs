@@ -179,7 +179,7 @@ fn one_diff(diff: &FileDiff, paint: Paint) -> String {
     let unified = unified("file", &diff.text_before(), &diff.text_after(), CONTEXT);
     let mut text = paint.bold(&head) + "\n";
     // Written out only where they are not the same everywhere: then they may be what changes.
-    let is_crlf = [&diff.before, &diff.after].into_iter().flatten().all(|text| ends_in_crlf(text));
+    let is_crlf = [&diff.before, &diff.after].into_iter().flatten().all(ends_in_crlf);
     // The two lines that name the file are said better by the head.
     for line in unified.split_terminator('\n').skip(2) {
         let line = if is_crlf { line.strip_suffix('\r').unwrap_or(line) } else { line };
