@@ -80,8 +80,9 @@ impl Owner {
 fn serve(path: &AbsPath, presence: &Arc<Presence>, mut requests: mpsc::Receiver<Request>) {
     let mut database = None;
     while let Some(request) = requests.blocking_recv() {
-        // Each request tries again: the user may have moved a broken file away.
-        let database = match database.take().map_or_else(|| Database::open(path, Arc::clone(presence)), Ok) {
+        // Each request tries again: the user may have moved a broken file away. What is written to a file that is gone from its place is lost.
+        let still = database.take().filter(Database::is_in_place);
+        let database = match still.map_or_else(|| Database::open(path, Arc::clone(presence)), Ok) {
             Ok(opened) => database.insert(opened),
             Err(error) => {
                 request.refuse(error);

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::sync::Arc;
 
 use copydesk_engine::ids::{Millis, SessionId};
@@ -12,6 +12,7 @@ use copydesk_engine::message::Entry;
 use copydesk_engine::ports::{BoxFuture, Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use serde::Deserialize;
 
@@ -86,6 +87,8 @@ pub(super) struct Database {
     pub(super) connection: Connection,
     pub(super) path: AbsPath,
     pub(super) presence: Arc<Presence>,
+    /// Device and number of the file.
+    file: (u64, u64),
 }
 
 impl Database {
@@ -99,8 +102,17 @@ impl Database {
         connection.pragma_update(None, "journal_mode", "WAL").map_err(sql_error)?;
         connection.pragma_update(None, "synchronous", "NORMAL").map_err(sql_error)?;
         schema::migrate(&mut connection, path, MIGRATIONS)?;
+        let file = number_of(path).map_err(|error| unusable(path, &error.to_string()))?;
         drop(opening);
-        Ok(Self { connection, path: path.clone(), presence })
+        Ok(Self { connection, path: path.clone(), presence, file })
+    }
+
+    /// Whether the file that is open is the one that stands at the path: somebody may have removed it, or put another one there. A look that fails tells nothing.
+    pub(super) fn is_in_place(&self) -> bool {
+        match number_of(&self.path) {
+            Ok(file) => file == self.file,
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
     }
 
     /// A session that is there already stays as it is.
@@ -340,6 +352,19 @@ impl Database {
     }
 }
 
+impl Drop for Database {
+    fn drop(&mut self) {
+        if self.is_in_place() {
+            return;
+        }
+        tracing::warn!(path = %self.path, "the session store was removed or replaced while it was open");
+        // The last one to close a file removes its log, by its name: it may be another file's by now.
+        if let Err(error) = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
+            tracing::warn!(%error, "the log of another session store may be removed");
+        }
+    }
+}
+
 const SET_LEASE: &str = "INSERT OR REPLACE INTO lease (session, daemon) VALUES (?1, ?2)";
 
 pub(super) fn exists(transaction: &Transaction<'_>, session: &str) -> rusqlite::Result<bool> {
@@ -381,6 +406,11 @@ pub(super) fn store_error(path: &AbsPath, error: &rusqlite::Error) -> StoreError
 /// An empty file that nobody else can read. Fails where it exists.
 pub(super) fn create_private(path: &str) -> io::Result<()> {
     fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
+}
+
+fn number_of(path: &AbsPath) -> io::Result<(u64, u64)> {
+    let file = fs::metadata(path.as_path())?;
+    Ok((file.dev(), file.ino()))
 }
 
 fn make_private(path: &AbsPath) -> io::Result<()> {
