@@ -37,6 +37,10 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),
     };
+    {
+        let _in_runtime = runtime.enter();
+        process::outlive_file_limits();
+    }
     let result = match cli.command {
         Command::Serve => runtime.block_on(run_lsp()),
         Command::Acp => runtime.block_on(run_acp()),

@@ -25,6 +25,20 @@ pub fn hide_memory() {
 #[cfg(not(target_os = "linux"))]
 pub fn hide_memory() {}
 
+/// From now on a write beyond the largest size that files may have here (`ulimit -f`) fails as one to a full disk does, instead of ending the process.
+/// Listened to, not ignored: what is ignored here would be ignored by commands too. To be called in a runtime.
+#[cfg(unix)]
+pub fn outlive_file_limits() {
+    use tokio::signal::unix::{SignalKind, signal};
+    // The listening goes on without the listener.
+    if let Err(error) = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())) {
+        tracing::warn!(%error, "a file that grows beyond a limit ends the process");
+    }
+}
+
+#[cfg(not(unix))]
+pub fn outlive_file_limits() {}
+
 /// Resolves when the process is told to end by SIGTERM, SIGINT or SIGHUP: so that what runs for it ends with it. Never where that cannot be heard.
 #[cfg(unix)]
 pub async fn told_to_end() {
