@@ -242,16 +242,25 @@ impl Desk<'_> {
         self.standing(path).await.ok().map(|standing| standing.side())
     }
 
+    /// Where a link has come on the way since, nothing: what stands behind it is no file that the agent has changed.
     pub(super) async fn standing(&self, path: &AbsPath) -> Result<Standing, ViewError> {
         match self.view.snapshot(path).await {
+            Ok(snapshot) if snapshot.key.path() != path => Err(led_elsewhere(path)),
             Ok(snapshot) => Ok(Standing::Text(snapshot)),
             Err(ViewError::Disk(DiskError::NotFound(_))) => Ok(Standing::Nothing),
             Err(ViewError::Text { .. } | ViewError::TooLarge { .. }) => {
+                if self.view.real_path(path).await? != *path {
+                    return Err(led_elsewhere(path));
+                }
                 self.view.bytes(path).await.map(Standing::Bytes)
             }
             Err(error @ (ViewError::Disk(_) | ViewError::NotGranted(_))) => Err(error),
         }
     }
+}
+
+fn led_elsewhere(path: &AbsPath) -> ViewError {
+    DiskError::Other { path: path.clone(), reason: "a link stands on its way by now".to_owned() }.into()
 }
 
 impl Standing {
