@@ -9,7 +9,7 @@ use super::View;
 use super::apply::{DiskEdit, Step};
 use super::open::OpenEdit;
 use super::relocate::Relocation;
-use crate::ports::{ChangeId, NewContent};
+use crate::ports::{ChangeId, NewContent, StoreError};
 use crate::tool::{CommitError, ToolError};
 use crate::undo::{FileChanged, Recorder};
 
@@ -66,6 +66,10 @@ impl View {
         let is_decided = recorder.fails_as_known();
         match recorder.record(changes).await {
             Ok(ids) => Ok(Recorded(Some((recorder, ids)))),
+            // Whoever does not hold the session any more has no say over its files either, whatever was decided before.
+            Err(error @ (StoreError::Elsewhere(_) | StoreError::UnknownSession(_))) => {
+                Err(ToolError::Tell(format!("{error}. Nothing was changed")).into())
+            }
             Err(error) if recorder.is_needed() => Err(ToolError::Tell(error.to_string()).into()),
             Err(_) if is_decided => Ok(Recorded::default()),
             Err(error) => Err(CommitError::BaseMoved(error.to_string())),
