@@ -219,8 +219,8 @@ impl Actor {
                 tracing::error!(%error, "a run panicked");
             }
         };
-        // A command was cancelled with its turn. The engine drops these where they take too long.
-        tokio::join!(end_run, self.context.jobs.close(), self.commands.wait());
+        // A command was cancelled with its turn; an undo that was asked for otherwise is brought to its end. The engine drops these where they take too long.
+        tokio::join!(end_run, self.context.jobs.close(), self.commands.wait(), self.context.undoing.over());
         if has_run {
             self.flush();
         }

@@ -27,6 +27,11 @@ impl Undoing {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = turn;
     }
 
+    /// Resolves when no undo is under way that has begun by now.
+    pub(super) async fn over(&self) {
+        drop(self.one_at_a_time.lock().await);
+    }
+
     fn running(&self) -> Option<MessageId> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
