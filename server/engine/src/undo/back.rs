@@ -8,7 +8,7 @@ use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use tokio_util::sync::CancellationToken;
 
-use super::net::{Net, groups};
+use super::net::{Net, groups, is_nothing};
 use super::ops::{Op, Present, Ring, Todo, join_moves, ops};
 use super::plan::{Known, Loaded, Slot, State, Step, take};
 use super::recorder::{FileChanged, Recorder, Recording};
@@ -58,8 +58,17 @@ impl Back<'_> {
             let recorder = self.recording.recorder(self.id.clone(), None, by, self.most_kept);
             self.take_group(group, loaded, &recorder, &mut report).await;
         }
+        self.take_marks_back(changes).await;
         report.files.sort_by(|a, b| a.path.cmp(&b.path));
         report
+    }
+
+    /// What an undo has marked as taken back goes and comes with it.
+    async fn take_marks_back(&self, changes: &[&Change]) {
+        let marks: Vec<&Change> = changes.iter().copied().filter(|change| is_nothing(change)).collect();
+        let Some(first) = marks.first() else { return };
+        let by = By::Undo { of: marks.iter().map(|mark| mark.id).collect() };
+        mark(&first.path, &self.recording.recorder(self.id.clone(), None, by, self.most_kept)).await;
     }
 
     /// The rows of an undo that was recorded and never came to be, since the daemon died in between or the user took it back in his editor.
@@ -102,7 +111,7 @@ impl Back<'_> {
                 for path in paths_after(group) {
                     said(path, UndoOutcome::Unavailable { reason: reason.clone() });
                 }
-                mark(group, recorder).await;
+                mark_group(group, recorder).await;
                 return;
             }
             Err(error) => {
@@ -114,9 +123,7 @@ impl Back<'_> {
         };
         // What the first look has found to do counts, also where a later one finds it done.
         let mut outcomes: BTreeMap<AbsPath, UndoOutcome> = BTreeMap::new();
-        let mut diffs = Vec::new();
-        let view = self.view.recorded(recorder.clone());
-        let mut has_done = false;
+        let mut done = Done::default();
         let mut reason = "it changes all the time".to_owned();
         let mut rest = &loaded[..];
         let mut joins = true;
@@ -147,16 +154,17 @@ impl Back<'_> {
                     }
                 },
             };
-            match self.act(&view, todo, &mut diffs, &mut has_done).await {
+            let claims = claims(group, &todo, earlier.is_empty(), &done.changes);
+            match self.act(recorder, todo.into_iter().zip(claims), &mut done).await {
                 Acted::All if !earlier.is_empty() => rest = earlier,
                 Acted::All => {
                     for (path, outcome) in outcomes {
                         said(&path, outcome);
                     }
                     self.tidy_folders(group).await;
-                    report.diffs.extend(diffs);
-                    if !has_done {
-                        mark(group, recorder).await;
+                    report.diffs.extend(done.diffs);
+                    if done.changes.is_empty() {
+                        mark_group(group, recorder).await;
                     }
                     return;
                 }
@@ -172,8 +180,8 @@ impl Back<'_> {
                 }
             }
         }
-        report.diffs.extend(diffs);
-        let left = if has_done { self.left(group, rest).await } else { Left::All };
+        report.diffs.extend(done.diffs);
+        let left = if done.changes.is_empty() { Left::All } else { self.left(group, rest).await };
         for path in paths_after(group) {
             let outcome = match outcomes.remove(path) {
                 Some(failed @ UndoOutcome::Failed { .. }) => failed,
@@ -248,16 +256,24 @@ impl Back<'_> {
         Ok(Present { snapshot, below: bytes.filter(|_| is_shown), hash, mode })
     }
 
-    async fn act(&self, view: &View, todo: Vec<Todo>, diffs: &mut Vec<FileDiff>, has_done: &mut bool) -> Acted {
-        for Todo { op, diffs: of_one, .. } in todo {
-            let done = match op {
+    /// Each with the changes that it is recorded to take back: what is not done stays in force, and the next undo comes back to it.
+    async fn act(
+        &self,
+        recorder: &Recorder,
+        todo: impl Iterator<Item = (Todo, BTreeSet<ChangeId>)>,
+        done: &mut Done,
+    ) -> Acted {
+        for (Todo { op, diffs, .. }, changes) in todo {
+            let by = By::Undo { of: changes.iter().copied().collect() };
+            let view = self.view.recorded(recorder.by(by));
+            let result = match op {
                 Op::Edit(edit) => view.apply(vec![edit], UNDO, &CancellationToken::new()).await.map(|_| ()),
                 Op::Rewrite(rewrite) => view.rewrite(rewrite, UNDO).await,
             };
-            match done {
+            match result {
                 Ok(()) => {
-                    *has_done = true;
-                    diffs.extend(of_one);
+                    done.changes.extend(changes);
+                    done.diffs.extend(diffs);
                 }
                 Err(CommitError::BaseMoved(reason)) => return Acted::Moved(reason),
                 Err(CommitError::Tool(error)) => return Acted::Failed(error.to_string()),
@@ -342,6 +358,30 @@ fn last_copies<'n>(group: &'n [Net], outcomes: &BTreeMap<AbsPath, UndoOutcome>) 
     removed.filter_map(|net| Some((&net.to, *gone.get(&hash(&net.after))?))).collect()
 }
 
+/// The changes that each step takes back: those of the files that it is about. With the last of all steps go those that need none.
+fn claims(group: &[Net], todo: &[Todo], is_all: bool, done: &BTreeSet<ChangeId>) -> Vec<BTreeSet<ChangeId>> {
+    let all: BTreeSet<ChangeId> = group.iter().flat_map(|net| net.ids.iter().copied()).collect();
+    let mut claims: Vec<BTreeSet<ChangeId>> = Vec::with_capacity(todo.len());
+    for step in todo {
+        let nets = group.iter().filter(|net| step.is_about(&net.to));
+        let claim: BTreeSet<ChangeId> = nets.flat_map(|net| net.ids.iter().copied()).collect();
+        claims.push(if claim.is_empty() { all.clone() } else { claim });
+    }
+    let claimed: BTreeSet<ChangeId> = claims.iter().flatten().chain(done).copied().collect();
+    if let Some(last) = claims.last_mut().filter(|_| is_all) {
+        last.extend(all.difference(&claimed));
+    }
+    claims
+}
+
+/// What was done so far of what hangs together.
+#[derive(Default)]
+struct Done {
+    /// That were taken back.
+    changes: BTreeSet<ChangeId>,
+    diffs: Vec<FileDiff>,
+}
+
 /// What is to be done yet.
 enum Left {
     All,
@@ -385,11 +425,16 @@ fn together(later: UndoOutcome, earlier: UndoOutcome) -> UndoOutcome {
 }
 
 /// So that the next undo goes on to what was done before.
-async fn mark(group: &[Net], recorder: &Recorder) {
-    let Some(net) = group.first() else { return };
-    let mark = FileChanged { path: net.to.clone(), moved_to: None, made_folder: None, before: None, after: None };
+async fn mark(path: &AbsPath, recorder: &Recorder) {
+    let mark = FileChanged { path: path.clone(), moved_to: None, made_folder: None, before: None, after: None };
     // The user was told of an error.
     let _ = recorder.record(vec![mark]).await;
+}
+
+async fn mark_group(group: &[Net], recorder: &Recorder) {
+    if let Some(net) = group.first() {
+        mark(&net.to, recorder).await;
+    }
 }
 
 fn paths_after(group: &[Net]) -> BTreeSet<&AbsPath> {

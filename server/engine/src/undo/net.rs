@@ -120,7 +120,7 @@ fn composed<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Net> {
 }
 
 /// A mark that nothing of an undo could be done.
-fn is_nothing(change: &Change) -> bool {
+pub(super) fn is_nothing(change: &Change) -> bool {
     change.before.is_none() && change.after.is_none()
 }
 

@@ -32,6 +32,8 @@ pub(super) enum Op {
 pub(super) struct Todo {
     pub(super) op: Op,
     pub(super) diffs: Vec<FileDiff>,
+    /// The file as it stands before.
+    path: AbsPath,
     /// Where a file stands no longer afterwards.
     leaves: Option<AbsPath>,
     /// Where one stands that did not before.
@@ -128,7 +130,7 @@ fn removal(path: &AbsPath, present: &Present) -> Option<Todo> {
         }
         (_, None) => return None,
     };
-    Some(Todo { op, diffs, leaves: Some(path.clone()), takes: None })
+    Some(Todo { op, diffs, path: path.clone(), leaves: Some(path.clone()), takes: None })
 }
 
 fn moving(from: &AbsPath, present: &Present, to: &AbsPath, state: &State) -> Option<Todo> {
@@ -159,11 +161,11 @@ fn moving(from: &AbsPath, present: &Present, to: &AbsPath, state: &State) -> Opt
         }
         _ => return None,
     };
-    Some(Todo { op, diffs, leaves: Some(from.clone()), takes: Some(to.clone()) })
+    Some(Todo { op, diffs, path: from.clone(), leaves: Some(from.clone()), takes: Some(to.clone()) })
 }
 
 fn changing(path: &AbsPath, present: &Present, state: &State) -> Vec<Todo> {
-    let todo = |op: Op, diffs: Vec<FileDiff>| Todo { op, diffs, leaves: None, takes: None };
+    let todo = |op: Op, diffs: Vec<FileDiff>| Todo { op, diffs, path: path.clone(), leaves: None, takes: None };
     let diff =
         |before: Rope, after: Rope| vec![FileDiff { path: path.clone(), before: Some(before), after: Some(after) }];
     match state {
@@ -216,7 +218,13 @@ fn creation(path: &AbsPath, state: &State) -> Option<Todo> {
     let after = Some(FileBytes { bytes, mode });
     let rewrite = Rewrite { path: path.clone(), expected: None, after, moved_to: None };
     let diffs = diffs.into_iter().collect();
-    Some(Todo { op: Op::Rewrite(rewrite), diffs, leaves: None, takes: Some(path.clone()) })
+    Some(Todo { op: Op::Rewrite(rewrite), diffs, path: path.clone(), leaves: None, takes: Some(path.clone()) })
+}
+
+impl Todo {
+    pub(super) fn is_about(&self, path: &AbsPath) -> bool {
+        self.path == *path || self.takes.as_ref() == Some(path)
+    }
 }
 
 impl Present {
