@@ -60,6 +60,8 @@ mod undo;
 mod undo_by_users;
 #[path = "all/undo_of_commands.rs"]
 mod undo_of_commands;
+#[path = "all/undo_shared.rs"]
+mod undo_shared;
 #[path = "all/upkeep.rs"]
 mod upkeep;
 #[path = "all/web.rs"]

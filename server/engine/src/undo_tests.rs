@@ -25,6 +25,8 @@ use crate::workbench::{Act, BenchEditor, Typing, path};
 mod faults;
 #[path = "undo_loss_tests.rs"]
 mod loss;
+#[path = "undo_shared_tests.rs"]
+mod shared;
 
 struct Desk {
     world: World,
@@ -38,13 +40,19 @@ type Calls = [(&'static str, Value)];
 
 impl Desk {
     async fn new() -> Self {
+        Self::of(configured(), |_| {}).await
+    }
+
+    /// With other ports, or another configuration.
+    async fn of(config: Config, prepare: impl FnOnce(&mut World)) -> Self {
         let (model, player) = FakeModel::new();
         let mut world = World::new(model);
         let editor = Arc::new(BenchEditor::new(&world.connection.overlay, &world.disk));
         world.connection.editor = editor.clone();
         world.client.answer_all(OptionKind::AllowOnce);
+        prepare(&mut world);
         let engine = world.engine(Registry::builtin());
-        let session = world.session(&engine, configured()).await.unwrap();
+        let session = world.session(&engine, config).await.unwrap();
         Self { world, editor, engine, session, player }
     }
 

@@ -41,7 +41,7 @@ pub(crate) enum Stuck {
 }
 
 impl BenchShell {
-    pub(super) fn over(disk: Arc<MemoryDisk>) -> Self {
+    pub(crate) fn over(disk: Arc<MemoryDisk>) -> Self {
         Self { disk, ..Self::default() }
     }
 
