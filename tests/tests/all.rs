@@ -62,6 +62,8 @@ mod undo_by_users;
 mod undo_of_commands;
 #[path = "all/undo_shared.rs"]
 mod undo_shared;
+#[path = "all/undo_stores.rs"]
+mod undo_stores;
 #[path = "all/upkeep.rs"]
 mod upkeep;
 #[path = "all/web.rs"]
