@@ -114,7 +114,8 @@ impl Reviews {
             }
         }
         if let HunkChoice::Hunks(ids) = choice {
-            let others = ids.iter().filter(|id| states.get(id) != Some(&HunkState::Undecided));
+            // Each once, in the order of the request.
+            let others = ids.iter().filter(|id| states.get(id) != Some(&HunkState::Undecided) && named.remove(*id));
             decided.undecided.extend(others.map(|id| undecided(*id, states.get(id).copied())));
         }
         Ok(chosen)

@@ -255,7 +255,7 @@ async fn r4_2_hunks_follow_what_the_user_types() {
     table.editor.types(&uri, &Typing { at: "x\ny\n1\n".len(), text: "mine " });
     let outdated = table.file("a").await;
     assert_eq!(states(&outdated), [HunkState::Outdated]);
-    let decided = table.decide(&[before.hunks[0].id, HunkId(5)], Decision::Reject).await;
+    let decided = table.decide(&[before.hunks[0].id, HunkId(5), HunkId(5)], Decision::Reject).await;
     let whys: Vec<_> = decided.undecided.iter().map(|undecided| (undecided.id, undecided.why)).collect();
     assert_eq!(whys, [(before.hunks[0].id, WhyUndecided::Outdated), (HunkId(5), WhyUndecided::Gone)]);
     assert_eq!(table.buffer("a"), "x\ny\n1\nmine B\n3\n");
