@@ -189,6 +189,8 @@ fn c55_prefixes_and_wrappers() {
             "npx rm x",
             "uv run rm x",
             "poetry run rm x",
+            "conda run rm x",
+            "pixi run rm x",
             "bundle exec rm x",
             "time nice timeout 5 env A=1 rm x",
             "chroot / rm x",

@@ -72,8 +72,8 @@ async fn r8_1_a_place_that_is_filled_in_is_known_however_it_is_quoted() {
 
 #[tokio::test]
 async fn r8_1_options_that_run_a_program_are_asked_under_a_rule_for_the_program() {
-    let bench =
-        allowing(&["git", "sort", "rg", "split", "tar", "flock", "watch", "parallel", "uv", "npm", "ssh", "scp"]);
+    let programs = ["git", "sort", "rg", "split", "tar", "flock", "watch", "parallel", "uv", "npm", "ssh", "scp"];
+    let bench = allowing(&[&programs[..], &["conda", "micromamba"]].concat());
     let commands = [
         "git -c 'core.fsmonitor=false;touch x' status",
         "git -c 'core.pager=cat;touch x' log",
@@ -107,6 +107,8 @@ async fn r8_1_options_that_run_a_program_are_asked_under_a_rule_for_the_program(
         "watch rm x",
         "parallel rm ::: x",
         "uv run --with a rm x",
+        "conda run -n base rm x",
+        "micromamba run -n base rm x",
         "npm x rm x",
         "npm exec -c 'rm x'",
         "ssh -o ProxyCommand='rm x' h",

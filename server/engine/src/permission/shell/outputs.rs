@@ -200,7 +200,7 @@ pub(super) fn runs_its_words(name: &str, call: &Call) -> bool {
             let runs = |text: &str| matches!(text, "exec" | "dlx" | "explore") || text == "x" && second == "x";
             (holds(&runs) || first_operand() == Some("x")) && words.len() > 1
         }
-        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" => {
+        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "conda" | "mamba" | "micromamba" | "pixi" => {
             (second == "run" || second.starts_with('-') && holds(&|text| text == "run")) && words.len() > 1
         }
         "bundle" => second.starts_with('-') && holds(&|text| text == "exec"),

@@ -409,10 +409,9 @@ fn runs_unseen(name: &str, call: &Call) -> Option<&'static str> {
         "cargo" | "go" | "swift" | "dotnet" | "stack" | "cabal" | "zig" | "rustc" | "dune" | "nimble" => {
             Some("compiles and runs code of the project")
         }
-        "pytest" | "py.test" | "pip" | "pip3" | "uv" | "poetry" | "pipenv" | "hatch" | "pdm" | "bundle" | "gem"
-        | "rspec" | "phpunit" | "mypy" | "pylint" | "flake8" | "pre-commit" | "rails" => {
-            Some("runs code of the project")
-        }
+        "pytest" | "py.test" | "pip" | "pip3" | "uv" | "poetry" | "pipenv" | "hatch" | "pdm" | "rye" | "conda"
+        | "mamba" | "micromamba" | "pixi" | "bundle" | "gem" | "rspec" | "phpunit" | "mypy" | "pylint" | "flake8"
+        | "pre-commit" | "rails" => Some("runs code of the project"),
         "docker" | "podman" | "nerdctl" | "kubectl" | "docker-compose" | "vagrant" | "ansible" | "ansible-playbook"
         | "terraform" | "helm" => Some("runs what it is configured to, elsewhere"),
         "less" | "more" | "man" | "info" | "vi" | "vim" | "nvim" | "nano" | "emacs" | "view" | "ed" | "ex" | "pico"
@@ -434,12 +433,17 @@ fn runs_unseen(name: &str, call: &Call) -> Option<&'static str> {
 
 /// A command that stands in the words of a project's runner, so that it is judged by its own name too.
 fn inner(name: &str, call: &Call) -> Option<Call> {
-    const RUNNERS: [(&str, &str); 9] = [
+    const RUNNERS: [(&str, &str); 14] = [
         ("uv", "run"),
         ("poetry", "run"),
         ("pipenv", "run"),
         ("pdm", "run"),
         ("hatch", "run"),
+        ("rye", "run"),
+        ("conda", "run"),
+        ("mamba", "run"),
+        ("micromamba", "run"),
+        ("pixi", "run"),
         ("bundle", "exec"),
         ("npm", "exec"),
         ("pnpm", "exec"),
