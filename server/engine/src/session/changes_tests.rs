@@ -69,8 +69,12 @@ impl Table {
 
     /// A row alone.
     async fn record(&self, by: By, turn: &str, name: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> ChangeId {
+        self.store(self.row(by, turn, name, before, after)).await
+    }
+
+    fn row(&self, by: By, turn: &str, name: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> NewChange {
         let content = |bytes: Option<&[u8]>| bytes.map(|bytes| NewContent::new(bytes.to_vec(), None));
-        let row = NewChange {
+        NewChange {
             turn: MessageId::new(turn),
             call: None,
             at: Millis(0),
@@ -80,8 +84,18 @@ impl Table {
             made_folder: None,
             before: content(before),
             after: content(after),
-        };
+        }
+    }
+
+    async fn store(&self, row: NewChange) -> ChangeId {
         self.world.changes.record(self.session.id().clone(), vec![row], u64::MAX).await.unwrap()[0]
+    }
+
+    /// The agent moves a file that is not open, and changes it on the way.
+    async fn moved(&self, turn: &str, from: &str, to: &str, before: &str, after: &str) {
+        let row = self.row(By::Agent, turn, from, Some(before.as_bytes()), Some(after.as_bytes()));
+        self.store(NewChange { moved_to: Some(self.path(to)), ..row }).await;
+        self.world.disk.put(&self.path(to), after);
     }
 
     /// The agent changes a file that is not open.
@@ -324,20 +338,7 @@ async fn a_created_file_is_gone_and_a_deleted_one_back_when_they_are_rejected() 
 #[tokio::test]
 async fn a_move_is_taken_back_with_what_stands_in_the_file() {
     let table = Table::new().await;
-    let content = |text: &str| Some(NewContent::new(text.as_bytes().to_vec(), None));
-    let row = NewChange {
-        turn: MessageId::new("msg_1"),
-        call: None,
-        at: Millis(0),
-        by: By::Agent,
-        path: table.path("p"),
-        moved_to: Some(table.path("q")),
-        made_folder: None,
-        before: content("1\n2\n"),
-        after: content("1\nB\n"),
-    };
-    table.world.changes.record(table.session.id().clone(), vec![row], u64::MAX).await.unwrap();
-    table.world.disk.put(&table.path("q"), "1\nB\n");
+    table.moved("msg_1", "p", "q", "1\n2\n", "1\nB\n").await;
     let ids = table.ids("q").await;
     assert_eq!(ids.len(), 2);
     assert_eq!(table.decide(&ids[..1], Decision::Reject).await.hunks, ids[..1]);
@@ -756,20 +757,7 @@ async fn r4_2_the_model_is_told_what_was_done_to_a_file_as_a_whole() {
     check("gone.empty", "- gone.empty: put back as a whole").await;
     table.edit("msg_1", "lines", "1\n", "1\n2\n").await;
     check("lines", "- lines, at line 2: taken out 1 line. Yours were:\n    2").await;
-    let content = |text: &str| Some(NewContent::new(text.as_bytes().to_vec(), None));
-    let row = NewChange {
-        turn: MessageId::new("msg_1"),
-        call: None,
-        at: Millis(0),
-        by: By::Agent,
-        path: table.path("p"),
-        moved_to: Some(table.path("q")),
-        made_folder: None,
-        before: content("1\n"),
-        after: content("1\n"),
-    };
-    table.world.changes.record(table.session.id().clone(), vec![row], u64::MAX).await.unwrap();
-    table.world.disk.put(&table.path("q"), "1\n");
+    table.moved("msg_1", "p", "q", "1\n", "1\n").await;
     check("q", "- q: moved back to p").await;
 }
 
