@@ -12,7 +12,6 @@ use copydesk_engine::message::Entry;
 use copydesk_engine::ports::{BoxFuture, Elsewhere, Lease, ListedSession, SessionMeta, Store, StoreError, StoredPage};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use serde::Deserialize;
 
@@ -358,9 +357,12 @@ impl Drop for Database {
             return;
         }
         tracing::warn!(path = %self.path, "the session store was removed or replaced while it was open");
-        // The last one to close a file removes its log, by its name: it may be another file's by now.
-        if let Err(error) = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
-            tracing::warn!(%error, "the log of another session store may be removed");
+        // Its log may have stayed under a name by which it would be read, and written, as that of the file that stands there now.
+        let emptied = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+        match emptied {
+            Ok(false) => {}
+            Ok(true) => tracing::warn!("its log is in use by another daemon, and stays"),
+            Err(error) => tracing::warn!(%error, "its log stays"),
         }
     }
 }

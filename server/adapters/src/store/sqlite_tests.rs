@@ -413,6 +413,37 @@ async fn a_file_that_is_no_database_is_named_and_left_alone() {
 }
 
 #[tokio::test]
+async fn r2_5_the_log_of_a_store_that_was_replaced_spoils_neither() {
+    let backup = Fixture::new();
+    let store = backup.store();
+    store.create(meta("ses_2", 2)).await.unwrap();
+    store.append(SessionId::new("ses_2"), (0..500).map(text).collect()).await.unwrap();
+    drop(backup.closed(store));
+    for is_moved_away in [false, true] {
+        let fixture = Fixture::new();
+        let store = fixture.store();
+        store.create(meta("ses_1", 1)).await.unwrap();
+        store.append(id(), (0..50).map(text).collect()).await.unwrap();
+        // The file alone: its log stays.
+        let kept = AbsPath::new(fixture.temp.path().join("kept.db")).unwrap();
+        if is_moved_away {
+            fs::rename(fixture.path().as_path(), kept.as_path()).unwrap();
+        }
+        let copy = fixture.temp.path().join("copy");
+        fs::copy(backup.path().as_path(), &copy).unwrap();
+        fs::rename(&copy, fixture.path().as_path()).unwrap();
+        assert_eq!(listed(&store).await, [meta("ses_2", 2)]);
+        assert_eq!(load(&store, SessionId::new("ses_2")).await.unwrap().entries.len(), 500);
+        let connection = fixture.closed(store);
+        let sound: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+        assert_eq!(sound, "ok");
+        if is_moved_away {
+            assert_eq!(load(&SqliteStore::new(kept), id()).await.unwrap().entries.len(), 50);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_torn_file_is_an_error_at_every_length() {
     let fixture = Fixture::new();
     let store = fixture.store();
