@@ -245,3 +245,85 @@ async fn r5_2_what_a_command_moved_to_another_file_system_comes_back() {
     assert_eq!(desk.undo(UndoWhat::Redo).await, ["a: removed", "b: restored"]);
     assert_eq!((desk.text("a"), desk.text("b").as_deref()), (None, Some("one\n")));
 }
+
+/// Of files, `None` where there is none.
+fn stands<const N: usize>(desk: &Desk, files: [&str; N]) -> [Option<String>; N] {
+    files.map(|file| desk.text(file))
+}
+
+fn text(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+#[tokio::test]
+async fn r5_2_c33_what_a_command_put_aside_stays_while_its_file_cannot_come_back() {
+    // As `sed -i.bak` does it, and as two `mv` do.
+    let copied = || vec![changed("c", Some(b"x\n"), Some(b"y\n")), changed("c.bak", None, Some(b"x\n"))];
+    let moved = || [copied(), vec![changed("new", Some(b"y\n"), None)]].concat();
+    for rows in [copied(), moved()] {
+        let desk = Desk::new().await;
+        desk.put("c", "mine\n");
+        desk.put("c.bak", "x\n");
+        let is_moved = rows.len() > 2;
+        desk.by_command("msg_1", rows).await;
+        let said = desk.undo(UndoWhat::Last).await;
+        assert_eq!(said[0], "c: CONFLICT, left as it is: line 1 was changed since");
+        let left = "c.bak: CONFLICT, left as it is: c cannot come back, and this is all that is left of it: it stays";
+        assert_eq!(said[1], left);
+        let new = is_moved.then(|| "y\n".to_owned());
+        assert_eq!(stands(&desk, ["c", "c.bak", "new"]), [text("mine\n"), text("x\n"), new], "{said:?}");
+    }
+    // Where the user has given the name to another file, no link of the chain goes.
+    let desk = Desk::new().await;
+    for (file, now) in [("c", "y\n"), ("c.bak", "x\n"), ("new", "mine\n")] {
+        desk.put(file, now);
+    }
+    desk.by_command("msg_1", moved()).await;
+    let said = desk.undo(UndoWhat::Last).await;
+    assert_eq!(stands(&desk, ["c", "c.bak", "new"]), [text("y\n"), text("x\n"), text("mine\n")], "{said:?}");
+    assert!(said.iter().all(|said| said.contains("CONFLICT, left as it is")), "{said:?}");
+    assert!(said[0].contains("new cannot come back") && said[1].contains("c cannot come back"), "{said:?}");
+    // And all of it comes back once the name is free.
+    desk.world.disk.take(&in_project("new"));
+    desk.undo(UndoWhat::Turn(MessageId::new("msg_1"))).await;
+    assert_eq!(stands(&desk, ["c", "c.bak", "new"]), [text("x\n"), None, text("y\n")]);
+    desk.undo(UndoWhat::Redo).await;
+    assert_eq!(stands(&desk, ["c", "c.bak", "new"]), [text("y\n"), text("x\n"), None]);
+}
+
+#[tokio::test]
+async fn r5_2_c33_no_text_is_overwritten_or_removed_before_it_stands_where_it_came_from() {
+    let files = ["a", "b", "c", "d"];
+    // Each holds what the next one did: `a` none, `d` is gone.
+    let rows = || {
+        vec![
+            changed("a", None, Some(b"1\n")),
+            changed("b", Some(b"1\n"), Some(b"2\n")),
+            changed("c", Some(b"2\n"), Some(b"3\n")),
+            changed("d", Some(b"3\n"), None),
+        ]
+    };
+    for names in [files, ["d", "c", "b", "a"]] {
+        for fails in &names[1..] {
+            let desk = Desk::new().await;
+            for (file, now) in names.iter().zip(["1\n", "2\n", "3\n"]) {
+                desk.put(file, now);
+            }
+            let mut rows = rows();
+            for (row, name) in rows.iter_mut().zip(names) {
+                row.path = in_project(name);
+            }
+            rows.sort_by(|a, b| a.path.cmp(&b.path));
+            desk.by_command("msg_1", rows).await;
+            desk.world.disk.fail(Operation::Write, &in_project(fails), DiskError::Denied(in_project(fails)));
+            let said = desk.undo(UndoWhat::Last).await;
+            let now: Vec<String> = stands(&desk, names).into_iter().flatten().collect();
+            for text in ["1\n", "2\n", "3\n"] {
+                assert!(now.iter().any(|now| now == text), "{text:?} is gone: {names:?} {fails} {now:?} {said:?}");
+            }
+            desk.world.disk.mend(Operation::Write, &in_project(fails));
+            desk.undo(UndoWhat::Last).await;
+            assert_eq!(stands(&desk, names), [None, text("1\n"), text("2\n"), text("3\n")]);
+        }
+    }
+}

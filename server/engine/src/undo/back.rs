@@ -8,7 +8,7 @@ use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 use tokio_util::sync::CancellationToken;
 
-use super::net::{Net, groups, is_nothing};
+use super::net::{Net, filled, groups, is_nothing};
 use super::ops::{Op, Present, Ring, Todo, join_moves, ops};
 use super::plan::{Known, Loaded, Slot, State, Step, take};
 use super::recorder::{FileChanged, Recorder, Recording};
@@ -323,16 +323,14 @@ fn planned(group: &[Net], loaded: &[Loaded<'_>], now: &BTreeMap<AbsPath, Present
         };
         outcomes.insert(net.to.clone(), both);
     }
-    for (left, gone) in last_copies(group, &outcomes) {
-        let (Some(present), Some(State::Absent)) = (now.get(left), slots.get(left).map(|slot| &slot.state)) else {
-            // Another file comes there.
-            continue;
-        };
+    let mut planned = Planned { slots, outcomes };
+    // What stays may be the one that keeps the next from coming back.
+    while let Some((left, present, gone)) = last_copy(group, &planned, now) {
         let reason = format!("{gone} cannot come back, and this is all that is left of it: it stays");
-        outcomes.insert(left.clone(), UndoOutcome::Conflict { reason, partly: false });
-        slots.insert(left.clone(), stays(left, present));
+        planned.outcomes.insert(left.clone(), UndoOutcome::Conflict { reason, partly: false });
+        planned.slots.insert(left.clone(), stays(left, present));
     }
-    Planned { slots, outcomes }
+    planned
 }
 
 /// Of files that have exchanged their names: back to where one of them stood in between, so that a name is free, and the changes before that.
@@ -345,17 +343,31 @@ fn opened<'l, 'n>(
     parted.find_map(|(earlier, latest)| Some((ops(now, &planned(group, latest, now).slots).ok()?, earlier)))
 }
 
-/// What would be removed although the same content, gone elsewhere, does not come back: with the path where it was. So it is with what a command has moved.
-fn last_copies<'n>(group: &'n [Net], outcomes: &BTreeMap<AbsPath, UndoOutcome>) -> Vec<(&'n AbsPath, &'n AbsPath)> {
-    let hash = |content: &Option<FileContent>| content.as_ref().map(|content| content.hash);
+/// What would be removed or overwritten although the same content, gone elsewhere, does not come back: with the path where it was. So it is with what a command has
+/// moved or put aside.
+fn last_copy<'n>(
+    group: &'n [Net],
+    Planned { slots, outcomes }: &Planned,
+    now: &'n BTreeMap<AbsPath, Present>,
+) -> Option<(&'n AbsPath, &'n Present, &'n AbsPath)> {
     let is_kept_back = |net: &&Net| {
-        let is_gone = net.before.is_some() && (net.after.is_none() || net.from != net.to);
+        let is_gone = net.before.is_some() && (net.is_other_content() || net.from != net.to);
         is_gone && matches!(outcomes.get(&net.to), Some(UndoOutcome::Conflict { .. }))
     };
-    let gone: BTreeMap<_, _> = group.iter().filter(is_kept_back).map(|net| (hash(&net.before), &net.from)).collect();
-    let removed =
-        group.iter().filter(|net| net.before.is_none() && outcomes.get(&net.to) == Some(&UndoOutcome::Removed));
-    removed.filter_map(|net| Some((&net.to, *gone.get(&hash(&net.after))?))).collect()
+    let gone: BTreeMap<_, _> =
+        group.iter().filter(is_kept_back).filter_map(|net| Some((filled(&net.before)?, &net.from))).collect();
+    group.iter().find_map(|net| {
+        let gone = *gone.get(&filled(&net.after)?)?;
+        let present = now.get(&net.to).filter(|present| present.is_there())?;
+        let slot = slots.get(&net.to)?;
+        let is_lost = match outcomes.get(&net.to)? {
+            UndoOutcome::Removed => matches!(slot.state, State::Absent),
+            // Where another file comes there, this one goes on elsewhere.
+            UndoOutcome::Restored => net.is_other_content() && slot.origin.as_ref() == Some(&net.to),
+            _ => false,
+        };
+        is_lost.then_some((&net.to, present, gone))
+    })
 }
 
 /// The changes that each step takes back: those of the files that it is about. With the last of all steps go those that need none.

@@ -21,8 +21,8 @@ pub(super) struct Net {
     pub(super) after: Option<FileContent>,
 }
 
-/// In the order of the changes, grouped by the files that they share, and by a content that went at one path and came at another: what was moved by a command
-/// is found as these two. Files that came stand before the others, since a file or folder that goes may stand in the way of one that comes back.
+/// In the order of the changes, grouped by the files that they share, and by a content that went at one path and came at another: what was moved or put aside by a
+/// command is found as these two. What is overwritten goes as well. Files that came stand before the others, since a file or folder that goes may stand in the way of one that comes back.
 pub(super) fn groups<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Vec<Net>> {
     let nets = composed(changes);
     let mut groups = Groups { parents: (0..nets.len()).collect() };
@@ -31,10 +31,12 @@ pub(super) fn groups<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Vec<N
         for path in [&net.from, &net.to] {
             groups.join(index, *by_path.entry(path).or_insert(index));
         }
-        match (net.before, net.after) {
-            (Some(content), None) if content.len > 0 => gone.entry(content.hash).or_insert_with(Vec::new).push(index),
-            (None, Some(content)) if content.len > 0 => came.entry(content.hash).or_insert_with(Vec::new).push(index),
-            _ => {}
+        if net.is_other_content() {
+            for (content, sides) in [(&net.before, &mut gone), (&net.after, &mut came)] {
+                if let Some(content) = filled(content) {
+                    sides.entry(content).or_insert_with(Vec::new).push(index);
+                }
+            }
         }
     }
     for (content, gone) in &gone {
@@ -50,6 +52,18 @@ pub(super) fn groups<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Vec<N
     let mut parted: Vec<Vec<Net>> = parted.into_values().collect();
     parted.sort_by_key(|group| !group.iter().all(|net| net.before.is_none()));
     parted
+}
+
+impl Net {
+    /// What was there is not there any more, whatever came instead.
+    pub(super) fn is_other_content(&self) -> bool {
+        hash(&self.before) != hash(&self.after)
+    }
+}
+
+/// Of what more than one file may hold by chance, and nobody misses, none.
+pub(super) fn filled(content: &Option<FileContent>) -> Option<ContentHash> {
+    content.as_ref().filter(|content| content.len > 0).map(|content| content.hash)
 }
 
 /// Which nets hang together, each by one before it or itself.

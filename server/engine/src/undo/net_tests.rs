@@ -47,7 +47,8 @@ fn check(changes: &[Change], expected: &[&[&str]]) {
 fn r5_1_chains_without_a_change_in_between_are_one() {
     check(&[change(1, "/a", "x", "/a", "y"), change(2, "/a", "y", "/a", "z")], &[&["/a>/a 1,2"]]);
     check(&[change(1, "/a", "x", "/a", "y"), change(2, "/a", "typed", "/a", "z")], &[&["/a>/a 1", "/a>/a 2"]]);
-    check(&[change(1, "/a", "x", "/a", "y"), change(2, "/b", "y", "/b", "z")], &[&["/a>/a 1"], &["/b>/b 2"]]);
+    check(&[change(1, "/a", "x", "/a", "y"), change(2, "/b", "v", "/b", "z")], &[&["/a>/a 1"], &["/b>/b 2"]]);
+    check(&[change(1, "/a", "x", "/a", "y"), change(2, "/b", "y", "/b", "z")], &[&["/a>/a 1", "/b>/b 2"]]);
     // Made and removed again.
     check(&[change(1, "/a", "", "/a", "y"), change(2, "/a", "y", "/a", "")], &[&["/a>/a 1,2"]]);
 }
@@ -77,6 +78,10 @@ fn c33_what_went_and_came_again_hangs_together_and_what_came_goes_first() {
         &[&["/a>/a 1", "/b>/b 2", "/c>/c 3"]],
     );
     check(&[change(1, "/a", "", "/a", "x"), change(2, "/b", "", "/b", "x")], &[&["/a>/a 1"], &["/b>/b 2"]]);
+    // What was overwritten went as well, and what it was overwritten with came.
+    check(&[change(1, "/a", "x", "/a", "y"), change(2, "/b", "", "/b", "x")], &[&["/a>/a 1", "/b>/b 2"]]);
+    check(&[change(1, "/a", "x", "/a", "y"), change(2, "/b", "y", "/b", "")], &[&["/a>/a 1", "/b>/b 2"]]);
+    check(&[change(1, "/a", "x", "/a", "y"), change(2, "/b", "x", "/b", "y")], &[&["/a>/a 1"], &["/b>/b 2"]]);
     // A file gave way to a folder, and a folder to a file.
     check(&[change(1, "/a", "x", "/a", ""), change(2, "/a/b", "", "/a/b", "y")], &[&["/a/b>/a/b 2"], &["/a>/a 1"]]);
     check(&[change(1, "/a/b", "x", "/a/b", ""), change(2, "/a", "", "/a", "y")], &[&["/a>/a 2"], &["/a/b>/a/b 1"]]);

@@ -38,13 +38,17 @@ pub(super) struct Todo {
     leaves: Option<AbsPath>,
     /// Where one stands that did not before.
     takes: Option<AbsPath>,
+    /// The content that stands there no longer afterwards.
+    ends: Option<ContentHash>,
+    /// The one that stands there afterwards.
+    brings: Option<ContentHash>,
 }
 
 /// Names are exchanged all around: none of the files can be the first.
 pub(super) struct Ring;
 
 /// What makes of the files as they stand those that are to be, in an order in which each place is free when something comes there. What comes stands before
-/// what goes, as far as it is not in its way: where one fails, no text is gone from both.
+/// what is overwritten, and that before what goes, each content before its other copy ends, as far as it is not in the way: where one fails, no text is gone from both.
 pub(super) fn ops(now: &BTreeMap<AbsPath, Present>, slots: &BTreeMap<AbsPath, Slot>) -> Result<Vec<Todo>, Ring> {
     let moved: BTreeSet<&AbsPath> =
         slots.iter().filter_map(|(path, slot)| slot.origin.as_ref().filter(|origin| *origin != path)).collect();
@@ -69,6 +73,7 @@ pub(super) fn ops(now: &BTreeMap<AbsPath, Present>, slots: &BTreeMap<AbsPath, Sl
             }
         }
     }
+    comes.sort_by_key(|one| one.takes.is_none());
     in_order(comes.into_iter().chain(goes).collect())
 }
 
@@ -88,7 +93,11 @@ fn in_order(mut todo: Vec<Todo>) -> Result<Vec<Todo>, Ring> {
             };
             one.takes.is_some() || one.leaves.is_none() || todo.iter().any(is_there)
         };
-        let next = todo.iter().position(|one| is_free(one) && is_awaited(one));
+        let is_needed = |one: &Todo| {
+            one.ends.is_some() && todo.iter().any(|other| other.brings == one.ends && other.path != one.path)
+        };
+        let next = todo.iter().position(|one| is_free(one) && is_awaited(one) && !is_needed(one));
+        let next = next.or_else(|| todo.iter().position(|one| is_free(one) && is_awaited(one)));
         let next = todo.remove(next.or_else(|| todo.iter().position(is_free)).ok_or(Ring)?);
         if let Some(place) = &next.leaves {
             left.remove(place);
@@ -130,7 +139,8 @@ fn removal(path: &AbsPath, present: &Present) -> Option<Todo> {
         }
         (_, None) => return None,
     };
-    Some(Todo { op, diffs, path: path.clone(), leaves: Some(path.clone()), takes: None })
+    let (ends, leaves) = (present.hash, Some(path.clone()));
+    Some(Todo { op, diffs, path: path.clone(), leaves, takes: None, ends, brings: None })
 }
 
 fn moving(from: &AbsPath, present: &Present, to: &AbsPath, state: &State) -> Option<Todo> {
@@ -161,11 +171,18 @@ fn moving(from: &AbsPath, present: &Present, to: &AbsPath, state: &State) -> Opt
         }
         _ => return None,
     };
-    Some(Todo { op, diffs, path: from.clone(), leaves: Some(from.clone()), takes: Some(to.clone()) })
+    let (leaves, takes, brings) = (Some(from.clone()), Some(to.clone()), state.hash());
+    let ends = present.hash.filter(|hash| Some(*hash) != brings);
+    Some(Todo { op, diffs, path: from.clone(), leaves, takes, ends, brings })
 }
 
 fn changing(path: &AbsPath, present: &Present, state: &State) -> Vec<Todo> {
-    let todo = |op: Op, diffs: Vec<FileDiff>| Todo { op, diffs, path: path.clone(), leaves: None, takes: None };
+    let brings = state.hash();
+    let ends = present.hash.filter(|hash| Some(*hash) != brings);
+    let todo = |op: Op, diffs: Vec<FileDiff>| {
+        let path = path.clone();
+        Todo { op, diffs, path, leaves: None, takes: None, ends, brings }
+    };
     let diff =
         |before: Rope, after: Rope| vec![FileDiff { path: path.clone(), before: Some(before), after: Some(after) }];
     match state {
@@ -217,8 +234,8 @@ fn creation(path: &AbsPath, state: &State) -> Option<Todo> {
     let diffs = text.map(|text| FileDiff { path: path.clone(), before: None, after: Some(text) });
     let after = Some(FileBytes { bytes, mode });
     let rewrite = Rewrite { path: path.clone(), expected: None, after, moved_to: None };
-    let diffs = diffs.into_iter().collect();
-    Some(Todo { op: Op::Rewrite(rewrite), diffs, path: path.clone(), leaves: None, takes: Some(path.clone()) })
+    let (op, diffs, path) = (Op::Rewrite(rewrite), diffs.into_iter().collect(), path.clone());
+    Some(Todo { op, diffs, takes: Some(path.clone()), path, leaves: None, ends: None, brings: state.hash() })
 }
 
 impl Todo {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use copydesk_workspace::encoding::{self, TextEncoding};
+use copydesk_workspace::encoding::{self, TextEncoding, encode_rope};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::merge::{Conflict, take_back};
 use copydesk_workspace::path::AbsPath;
@@ -229,6 +229,18 @@ fn breaks(text: &str) -> impl Iterator<Item = usize> {
     memchr::memchr2_iter(b'\n', b'\r', bytes)
         .filter(|at| !(bytes[*at] == b'\r' && bytes.get(at + 1) == Some(&b'\n')))
         .map(|at| at + 1)
+}
+
+impl State {
+    /// Of its bytes, as far as they are known.
+    pub(super) fn hash(&self) -> Option<ContentHash> {
+        match self {
+            Self::Text { text, encoding, .. } => Some(ContentHash::of(&encode_rope(text, *encoding))),
+            Self::Binary { hash, .. } => Some(*hash),
+            Self::Known(known) => Some(known.hash),
+            Self::Absent | Self::Orphan { .. } => None,
+        }
+    }
 }
 
 impl Known {
