@@ -492,6 +492,25 @@ async fn r5_1_what_a_command_moves_where_it_was_seen_or_fills_is_new() {
     }
 }
 
+/// Git reads no `.ignore`, other searchers do.
+#[tokio::test]
+async fn c34_r5_1_what_was_in_sight_of_git_is_what_git_sees() {
+    let cases = [
+        ("mv build dist; sed -i s/x/y/ dist/a", &["dist/a: - | Older"][..]),
+        (
+            "echo 1 >vendor/new; mkdir vendor/in; echo 2 >vendor/in/f",
+            &["vendor/in/f: - | \"2\\n\" 644", "vendor/new: - | \"1\\n\" 644"],
+        ),
+        ("mv vendor lib; sed -i s/v/V/ lib/v", &["lib/v: - | \"V\\n\" 644", "vendor/v: \"v\\n\" 644 | -"]),
+    ];
+    for (script, expected) in cases {
+        let fixture = repository(&[(".gitignore", "build/\n"), (".ignore", "!build/\nvendor/\n"), ("vendor/v", "v\n")]);
+        fixture.put("build/a", "x\n");
+        fixture.run("sleep 0.02");
+        assert_eq!(fixture.changed_by(script).await, expected, "{script}");
+    }
+}
+
 /// Least of all where it is like one that is gone.
 #[tokio::test]
 async fn c34_what_comes_to_light_is_not_taken_for_moved() {

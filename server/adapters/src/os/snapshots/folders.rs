@@ -32,7 +32,8 @@ impl Folders {
                     && std::fs::symlink_metadata(entry.path().join(".git")).is_err()
         };
         let mut folders = Self::default();
-        for entry in walk(&looker.root, is_meant) {
+        // As Git sees it, which reads no `.ignore`.
+        for entry in walk(&looker.root, is_meant).ignore(false).build() {
             check(stopped)?;
             // What cannot be listed was not in sight.
             let Ok(entry) = entry else { continue };
@@ -56,14 +57,14 @@ impl Folders {
 }
 
 /// Through all that ignore files do not name, as snapshots understand it.
-pub(super) fn walk(root: &Path, is_meant: impl Fn(&DirEntry) -> bool + Send + Sync + 'static) -> ignore::Walk {
-    WalkBuilder::new(root)
-        .hidden(false)
+pub(super) fn walk(root: &Path, is_meant: impl Fn(&DirEntry) -> bool + Send + Sync + 'static) -> WalkBuilder {
+    let mut walk = WalkBuilder::new(root);
+    walk.hidden(false)
         .follow_links(false)
         .require_git(false)
         // As Git has it, what stands around a tree says nothing of it.
         .parents(false)
         .current_dir(root)
-        .filter_entry(is_meant)
-        .build()
+        .filter_entry(is_meant);
+    walk
 }

@@ -195,7 +195,7 @@ impl Scan {
         let others = self.others.clone();
         let is_meant = move |entry: &DirEntry| entry.depth() == 0 || !others.iter().any(|other| other == entry.path());
         let (mut files, mut folders) = (BTreeSet::new(), Folders::default());
-        for entry in walk(root, is_meant) {
+        for entry in walk(root, is_meant).build() {
             check(stopped)?;
             // What cannot be listed is not known before, and not after.
             let Ok(entry) = entry else { continue };
