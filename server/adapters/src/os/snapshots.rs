@@ -9,6 +9,7 @@ mod look;
 mod marked;
 mod printed;
 mod repository;
+mod rules;
 mod scan;
 mod seed;
 mod shadow;
@@ -76,7 +77,7 @@ struct TreeReport {
 /// A tree with the means by which it is looked at.
 enum Means {
     Shadow(Box<Shadow>),
-    Scan { looker: Looker, others: Vec<PathBuf> },
+    Scan { looker: Looker, others: Vec<PathBuf>, excludes: String },
 }
 
 enum Taken {
@@ -152,7 +153,9 @@ impl OsSnapshots {
 
     async fn take(&self, means: Means, has_waited: &AtomicBool) -> Result<Taken, SnapshotError> {
         match means {
-            Means::Scan { looker, others } => Arc::clone(&self.scans).before(looker, others).await.map(Taken::Scan),
+            Means::Scan { looker, others, excludes } => {
+                Arc::clone(&self.scans).before(looker, others, excludes).await.map(Taken::Scan)
+            }
             Means::Shadow(shadow) => {
                 let folder = shadow.store.folder().to_owned();
                 let used = lock(&self.used).get(&folder).cloned();
@@ -249,10 +252,14 @@ fn means(variables: &Variables, own: PathBuf, most_content: u64, request: &Snaps
                     most_content,
                 }))
             }
-            _ => {
+            (repository, _) => {
+                let excludes = match repository {
+                    Some(repository) => repository.excludes(excludes.as_deref()),
+                    None => excludes.clone().unwrap_or_default(),
+                };
                 let others =
                     roots.iter().filter(|other| **other != root && other.starts_with(&root)).cloned().collect();
-                Means::Scan { looker, others }
+                Means::Scan { looker, others, excludes }
             }
         };
         all.push((tree, means));

@@ -414,11 +414,73 @@ async fn c34_files_that_come_to_light_are_not_taken_for_new() {
             ]
         );
     }
-    let nested = repository(&[("a", "a\n")]);
-    nested.run("git init -q n; echo 1 >n/precious; sleep 0.02");
+    for script in ["echo 2 >>n/precious", "sed -i s/1/2/ n/precious", "cp n/precious p; mv p n/precious"] {
+        let nested = repository(&[("a", "a\n")]);
+        nested.run("git init -q n; echo 1 >n/precious; sleep 0.02");
+        // It may have taken the place of an older one.
+        assert_eq!(
+            nested.changed_by(&format!("rm -rf n/.git; echo 2 >n/new; {script}")).await,
+            ["n/new: - | Older", "n/precious: - | Older"],
+            "{script}"
+        );
+    }
+}
+
+/// Editors of streams put another file in the place of what they edit.
+#[tokio::test]
+async fn c34_what_is_written_anew_as_it_comes_to_light_is_not_taken_for_new() {
+    let fresh = "fresh: - | \"1\\n\" 644";
+    let cases = [
+        (
+            "rm .gitignore; sed -i s/x/y/ x.local src/x.local",
+            &["out/f: - | Older", "src/named: - | Older", "src/x.local: - | Older", "x.local: - | Older"][..],
+        ),
+        ("sed -i s/x/y/ x.local; sed -i /local/d .gitignore", &["src/x.local: - | Older", "x.local: - | Older"]),
+        ("rm venv/.gitignore; sed -i s/x/y/ venv/f", &["venv/f: - | Older"]),
+        // It names itself too.
+        ("sed -i s/x/y/ src/x.local; printf '.gitignore\\n!*.local\\n' >src/.gitignore", &["src/x.local: - | Older"]),
+        ("mv venv old; rm old/.gitignore; sed -i s/x/y/ old/f", &["old/f: - | Older"]),
+        ("cp -r venv old; rm -r venv; mv old venv; rm venv/.gitignore", &["venv/f: - | Older"]),
+        (
+            "mv src lib; sed -i s/x/y/ lib/named; sed -i s/e/E/ lib/e",
+            &["lib/e: - | \"E\\n\" 644", "lib/named: - | Older"],
+        ),
+        (
+            "rm .gitignore; rm -r out; mkdir out; echo 2 >out/f",
+            &["out/f: - | Older", "src/named: - | Older", "src/x.local: - | Older", "x.local: - | Older"],
+        ),
+        // These were named by none.
+        (
+            "echo '*.log' >>.gitignore; mkdir made; echo 2 >made/f; echo 3 >src/n; cp a src/n.loc",
+            &["made/f: - | \"2\\n\" 644", "src/n: - | \"3\\n\" 644", "src/n.loc: - | \"a\\n\" 644"],
+        ),
+        (
+            "mkdir made; echo '*' >made/.gitignore; echo '!f' >>made/.gitignore; echo 2 >made/f",
+            &["made/f: - | \"2\\n\" 644"],
+        ),
+    ];
+    for (script, expected) in cases {
+        for fixture in both(&[("a", "a\n"), ("src/e", "e\n"), (".gitignore", "out/\n*.local\n/src/named\n")]) {
+            for name in ["x.local", "src/x.local", "src/named", "venv/f", "out/f"] {
+                fixture.put(name, "x\n");
+            }
+            fixture.put("venv/.gitignore", "*\n");
+            fixture.run("sleep 0.02");
+            let found = fixture.changed_by(&format!("{script}; echo 1 >fresh")).await;
+            let found: Vec<_> = found.iter().filter(|line| line.contains(": - |")).collect();
+            assert!(found.iter().any(|line| *line == fresh), "{script}: {found:?}");
+            let rest: Vec<_> = found.iter().filter(|line| **line != fresh).collect();
+            assert_eq!(rest, expected.iter().collect::<Vec<_>>(), "{script}");
+        }
+    }
+    // Rules that stand outside of the tree.
+    let fixture = repository(&[("a", "a\n")]);
+    fixture.put(".git/info/exclude", "*.local\n");
+    fixture.put("x.local", "x\n");
+    fixture.run("sleep 0.02");
     assert_eq!(
-        nested.changed_by("rm -rf n/.git; echo 2 >n/new").await,
-        ["n/new: - | \"2\\n\" 644", "n/precious: - | Older"]
+        fixture.changed_by("sed -i s/x/y/ x.local; echo '!*.local' >.gitignore; echo 1 >fresh").await,
+        [".gitignore: - | \"!*.local\\n\" 644", fresh, "x.local: - | Older"]
     );
 }
 
@@ -434,7 +496,7 @@ async fn c34_what_a_command_moves_into_sight_is_not_taken_for_new() {
         ("mv build/sub src/sub; echo >>src/sub/c; echo >src/sub/d", &["src/sub/c: - | Older", "src/sub/d: - | Older"]),
         ("mv ../foreign here; echo 1 >1; mv 1 here/f", &["here/f: - | Older"]),
         ("mv ../foreign/f f; mv ../foreign/f.local .; echo >>f", &["f: - | Older"]),
-        ("rm venv/.gitignore; echo >>venv/f; echo n >venv/new", &["venv/f: - | Older", "venv/new: - | \"n\\n\" 644"]),
+        ("rm venv/.gitignore; echo >>venv/f; echo n >venv/new", &["venv/f: - | Older", "venv/new: - | Older"]),
         (
             "rm -r src; mv build src; sed -i s/x/y/ src/a",
             &["src/a: - | Older", "src/b: - | Older", "src/e: \"e\\n\" 644 | -"],

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs::Metadata;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use copydesk_engine::ports::{FileState, Unkept};
@@ -11,6 +11,7 @@ use copydesk_workspace::path::AbsPath;
 
 use super::folders::Folders;
 use super::look::{Looker, Stat};
+use super::rules::Named;
 
 /// What is known of the time around a command.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(super) struct Since<'a> {
     pub(super) files: HashSet<u32>,
     /// What was seen of folders.
     pub(super) folders: &'a Folders,
+    /// What the ignore files of before named.
+    pub(super) named: Named<'a>,
 }
 
 impl Since<'_> {
@@ -34,23 +37,28 @@ impl Since<'_> {
     fn is_new(&self, looker: &Looker, below: &Path) -> bool {
         let Some(found) = found(looker, below) else { return false };
         if self.is_made(&found) {
-            below.parent().is_none_or(|folder| self.is_in_sight(looker, folder))
+            self.place(looker, below).is_some_and(|place| !self.may_have_been_hidden(below, &place))
         } else {
             self.files.contains(&Stat::of(&found).inode())
         }
     }
 
-    /// Whether what is made in the folder is new: in one that came from elsewhere it may take the place of what came along, as an editor of streams makes it.
-    fn is_in_sight(&self, looker: &Looker, folder: &Path) -> bool {
+    /// Where it would have stood before, that was made since: in a folder that came from elsewhere it may take the place of what came along, as an editor of streams
+    /// makes it.
+    fn place(&self, looker: &Looker, below: &Path) -> Option<PathBuf> {
+        let (folder, name) = (below.parent()?, below.file_name()?);
         if folder.as_os_str().is_empty() {
-            return true;
+            return Some(below.to_owned());
         }
-        let Some(found) = found(looker, folder) else { return false };
-        if self.is_made(&found) {
-            folder.parent().is_none_or(|folder| self.is_in_sight(looker, folder))
-        } else {
-            self.folders.place(&found).is_some()
-        }
+        let found = found(looker, folder)?;
+        let place =
+            if self.is_made(&found) { self.place(looker, folder)? } else { self.folders.place(&found)?.to_owned() };
+        Some(place.join(name))
+    }
+
+    /// Whether ignore files named what stood at `place`, which do not any more, or not here.
+    fn may_have_been_hidden(&self, below: &Path, place: &Path) -> bool {
+        (self.may_see_more || below != place) && self.named.holds(place)
     }
 
     /// Not every file system knows when something was made. A move is a change too.
@@ -83,8 +91,4 @@ fn found(looker: &Looker, below: &Path) -> Option<Metadata> {
 /// Whether a file came, with what it is now.
 pub(super) fn is_creation(before: &FileState, after: &FileState) -> bool {
     *before == FileState::Absent && !matches!(after, FileState::Absent | FileState::Unkept(Unkept::Older))
-}
-
-pub(super) fn is_ignore_file(below: &Path) -> bool {
-    below.file_name().is_some_and(|name| name == ".gitignore" || name == ".ignore")
 }

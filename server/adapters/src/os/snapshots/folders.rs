@@ -12,15 +12,21 @@ use copydesk_engine::ports::SnapshotError;
 use ignore::{DirEntry, WalkBuilder};
 
 use super::look::Looker;
+use super::rules::{OF_GIT, Rules};
 use super::scan::check;
 
-/// By device and inode, with where they stood below the root. The root itself is none of them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Folders(HashMap<(u64, u64), PathBuf>);
+pub(super) struct Folders {
+    /// By device and inode, where they stood below the root. The root itself is none of them.
+    places: HashMap<(u64, u64), PathBuf>,
+    /// Those in them and in the root.
+    pub(super) rules: Rules,
+}
 
 impl Folders {
     /// Those of a Git work tree, without what ignore files name, and without repositories within it.
-    pub(super) fn of(looker: &Looker, stopped: &AtomicBool) -> Result<Self, SnapshotError> {
+    /// `excludes` are the rules that do not stand in the tree.
+    pub(super) fn of(looker: &Looker, excludes: String, stopped: &AtomicBool) -> Result<Self, SnapshotError> {
         let own = looker.own.clone();
         let is_meant = move |entry: &DirEntry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
@@ -31,28 +37,33 @@ impl Folders {
                     && entry.path() != own
                     && std::fs::symlink_metadata(entry.path().join(".git")).is_err()
         };
-        let mut folders = Self::default();
+        let mut folders = Self::new(Rules::new(OF_GIT, excludes));
         // As Git sees it, which reads no `.ignore`.
         for entry in walk(&looker.root, is_meant).ignore(false).build() {
             check(stopped)?;
             // What cannot be listed was not in sight.
             let Ok(entry) = entry else { continue };
             if let (Ok(below), Ok(found)) = (entry.path().strip_prefix(&looker.root), entry.metadata()) {
-                folders.note(below, &found);
+                folders.note(&looker.root, below, &found);
             }
         }
         Ok(folders)
     }
 
-    pub(super) fn note(&mut self, below: &Path, found: &Metadata) {
+    pub(super) fn new(rules: Rules) -> Self {
+        Self { places: HashMap::new(), rules }
+    }
+
+    pub(super) fn note(&mut self, root: &Path, below: &Path, found: &Metadata) {
+        self.rules.note(root, below);
         if !below.as_os_str().is_empty() {
-            self.0.insert((found.dev(), found.ino()), below.to_owned());
+            self.places.insert((found.dev(), found.ino()), below.to_owned());
         }
     }
 
     /// Where the folder stood.
     pub(super) fn place(&self, found: &Metadata) -> Option<&Path> {
-        self.0.get(&(found.dev(), found.ino())).map(PathBuf::as_path)
+        self.places.get(&(found.dev(), found.ino())).map(PathBuf::as_path)
     }
 }
 

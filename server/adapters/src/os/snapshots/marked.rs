@@ -9,12 +9,13 @@ use copydesk_engine::ports::{ChangedFile, FileState, SnapshotError, Unkept};
 use copydesk_workspace::path::AbsPath;
 use tokio::time::timeout;
 
-use super::created::{Since, is_creation, is_ignore_file};
+use super::created::{Since, is_creation};
 use super::folders::Folders;
 use super::git::{Objects, Run, items};
 use super::index;
 use super::look::Look;
 use super::printed::{Known, next_content};
+use super::rules::Named;
 use super::shadow::{LeftOut, Listing, MOST_LISTED, Memory, Shadow, usual};
 use super::store::Mark;
 use super::{MOST_CHANGED, TreeReport, blocking};
@@ -103,13 +104,13 @@ impl Marked {
     }
 
     fn listed(&self, listing: Listing) -> Listed {
-        let touches_rules = listing.known.keys().chain(&listing.new).any(|path| is_ignore_file(path));
-        let may_see_more =
-            touches_rules || !self.nested.is_subset(&listing.nested) || self.shadow.excludes() != self.excludes;
+        let new: Vec<_> = listing.new.into_iter().filter(|path| !self.left_out.contains_key(path)).collect();
+        let may_see_more = !self.nested.is_subset(&listing.nested) || self.shadow.excludes() != self.excludes;
         let root = &self.shadow.looker.root;
+        let may_see_more = may_see_more || self.folders.rules.differ_around(root, &new);
         Listed {
             known: listing.known.into_iter().filter(|(path, _)| !self.left_out.contains_key(path)).collect(),
-            new: listing.new.into_iter().filter(|path| !self.left_out.contains_key(path)).collect(),
+            new,
             nested: listing.nested.iter().filter_map(|path| AbsPath::new(root.join(path))).collect(),
             may_see_more,
         }
@@ -156,7 +157,8 @@ impl Marked {
         let looker = &self.shadow.looker;
         let may_see_more = listed.may_see_more;
         let files = if listed.new.is_empty() { HashSet::new() } else { self.inodes() };
-        let since = Since { start: self.mark.made, may_see_more, files, folders: &self.folders };
+        let named = Named::new(&self.folders.rules, &looker.root);
+        let since = Since { start: self.mark.made, may_see_more, files, folders: &self.folders, named };
         let mut changed = match contents {
             Some(contents) => self.compared(listed, contents, &since),
             None => self.named(listed),

@@ -97,7 +97,7 @@ impl Repository {
 }
 
 /// Lines that are no rules say nothing.
-fn parsed(folder: &Path, rules: &str) -> Gitignore {
+pub(super) fn parsed(folder: &Path, rules: &str) -> Gitignore {
     let mut builder = GitignoreBuilder::new(folder);
     for line in rules.lines() {
         let _ = builder.add_line(None, line);

@@ -2,7 +2,7 @@
 //! small. What stays the same from one command to the next is not read again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,9 +13,10 @@ use copydesk_engine::ports::{ChangedFile, FileState, SnapshotError, Unkept};
 use copydesk_workspace::path::AbsPath;
 use ignore::DirEntry;
 
-use super::created::{Since, is_creation, is_ignore_file};
+use super::created::{Since, is_creation};
 use super::folders::{Folders, walk};
 use super::look::{Look, Looker, Stat, read};
+use super::rules::{Named, OF_WALKS, Rules};
 use super::store::io_error;
 use super::{MOST_CHANGED, MOST_CONTENT, TreeReport, blocking};
 
@@ -104,11 +105,12 @@ impl Kept {
         self: Arc<Self>,
         looker: Looker,
         others: Vec<PathBuf>,
+        excludes: String,
     ) -> Result<Arc<Scan>, SnapshotError> {
         let earlier = self.lock().get(&looker.root).cloned();
         let (stop, stopped) = stop();
         let limits = self.limits;
-        let scan = blocking(move || Scan::take(looker, others, limits, earlier.as_deref(), &stopped)).await?;
+        let scan = blocking(move || Scan::take(looker, others, excludes, limits, earlier.as_deref(), &stopped)).await?;
         drop(stop);
         let scan = Arc::new(scan);
         self.lock().insert(scan.looker.root.clone(), Arc::clone(&scan));
@@ -129,6 +131,7 @@ impl Scan {
     fn take(
         looker: Looker,
         others: Vec<PathBuf>,
+        excludes: String,
         limits: Limits,
         earlier: Option<&Self>,
         stopped: &AtomicBool,
@@ -141,11 +144,13 @@ impl Scan {
             None => Arc::new(Spool::new(&looker.own)?),
         };
         let start = now(&looker.own)?;
-        let mut scan =
-            Self { looker, others, limits, files: BTreeMap::new(), folders: Folders::default(), spool, start };
+        let folders = Folders::new(Rules::new(OF_WALKS, excludes));
+        let mut scan = Self { looker, others, limits, files: BTreeMap::new(), folders, spool, start };
         let mut total = 0;
         let (files, folders) = scan.walk(stopped)?;
-        scan.folders = folders;
+        for (below, found) in folders {
+            scan.folders.note(&scan.looker.root, &below, &found);
+        }
         for below in files {
             check(stopped)?;
             let look = scan.looker.look(&below);
@@ -190,11 +195,11 @@ impl Scan {
     }
 
     /// Files and folders.
-    fn walk(&self, stopped: &AtomicBool) -> Result<(BTreeSet<PathBuf>, Folders), SnapshotError> {
+    fn walk(&self, stopped: &AtomicBool) -> Result<(BTreeSet<PathBuf>, Vec<(PathBuf, Metadata)>), SnapshotError> {
         let root = &self.looker.root;
         let others = self.others.clone();
         let is_meant = move |entry: &DirEntry| entry.depth() == 0 || !others.iter().any(|other| other == entry.path());
-        let (mut files, mut folders) = (BTreeSet::new(), Folders::default());
+        let (mut files, mut folders) = (BTreeSet::new(), Vec::new());
         for entry in walk(root, is_meant).build() {
             check(stopped)?;
             // What cannot be listed is not known before, and not after.
@@ -206,7 +211,7 @@ impl Scan {
             }
             if is_folder {
                 if let Ok(found) = entry.metadata() {
-                    folders.note(below, &found);
+                    folders.push((below.to_owned(), found));
                 }
                 continue;
             }
@@ -234,12 +239,13 @@ impl Scan {
             let Some((before, after)) = self.compared(below, entry, is_gone)? else { continue };
             changed.push((below.clone(), before, after));
         }
-        let may_see_more = changed.iter().any(|(below, ..)| is_ignore_file(below));
         let (now, _) = self.walk(stopped)?;
         let new: Vec<_> = now.into_iter().filter(|below| !self.files.contains_key(below)).collect();
-        let may_see_more = may_see_more || new.iter().any(|below| is_ignore_file(below));
+        let root = &self.looker.root;
+        let may_see_more = self.folders.rules.differ_around(root, &new);
+        let named = Named::new(&self.folders.rules, root);
         let files = self.files.values().filter_map(Entry::inode).collect();
-        let since = Since { start: self.start, may_see_more, files, folders: &self.folders };
+        let since = Since { start: self.start, may_see_more, files, folders: &self.folders, named };
         for below in new {
             check(stopped)?;
             let after = since.judged(&self.looker, &below, self.looker.state(&below, MOST_CONTENT));
@@ -254,7 +260,6 @@ impl Scan {
                 (*before, *after) = (without_content(before), without_content(after));
             }
         }
-        let root = &self.looker.root;
         let file = |(below, before, after): (PathBuf, _, _)| {
             let is_creation = is_creation(&before, &after);
             let made_folder = if is_creation { since.made_folder(&self.looker, &below) } else { None };

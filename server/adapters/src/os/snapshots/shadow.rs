@@ -140,12 +140,7 @@ impl Shadow {
             }
             Err(_) => seed::plant(self, locked).await?,
         };
-        let (mut listing, mut folders) = tokio::try_join!(self.list(&index), self.folders())?;
-        for nested in &listing.nested {
-            if let Ok(found) = std::fs::symlink_metadata(self.looker.root.join(nested)) {
-                folders.note(nested, &found);
-            }
-        }
+        let (mut listing, folders) = tokio::try_join!(self.list(&index), self.folders(excludes.clone()))?;
         listing.add(unread.clone());
         let unseen = self.unseen(&listing, &recent);
         listing.add(unseen.clone());
@@ -220,10 +215,10 @@ impl Shadow {
         .await
     }
 
-    async fn folders(&self) -> Result<Folders, SnapshotError> {
+    async fn folders(&self, excludes: String) -> Result<Folders, SnapshotError> {
         let looker = self.looker.clone();
         let (stop, stopped) = stop();
-        let folders = blocking(move || Folders::of(&looker, &stopped)).await;
+        let folders = blocking(move || Folders::of(&looker, excludes, &stopped)).await;
         drop(stop);
         folders
     }
