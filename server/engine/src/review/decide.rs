@@ -65,6 +65,7 @@ impl Reviews {
         (choice, decision): (&HunkChoice, Decision),
         rejected: &mut Vec<Rejected>,
     ) -> Result<Decided, StoreError> {
+        let _alone = self.deciding.lock().await;
         let mut decided = Decided::default();
         let chosen = self.chosen(desk, scope, choice, &mut decided).await?;
         match decision {

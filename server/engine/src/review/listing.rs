@@ -22,6 +22,8 @@ use crate::view::{Snapshot, View, ViewError, is_fresh};
 /// What a session knows of its changes.
 #[derive(Default)]
 pub(crate) struct Reviews {
+    /// One decision is taken at a time: what is rejected was looked at once, and an accept leaves no mark in a text.
+    pub(super) deciding: tokio::sync::Mutex<()>,
     /// One replays rows at a time, so that no content is read twice.
     replaying: tokio::sync::Mutex<()>,
     /// Never held while something is read.

@@ -1,7 +1,8 @@
 //! Review through a session's handle: what is listed, what decisions do to files and buffers, and who is told.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use copydesk_workspace::disk::{Disk, DiskError, Operation};
@@ -12,6 +13,7 @@ use copydesk_workspace::uri::uri_from_path;
 use futures::FutureExt;
 use ropey::Rope;
 use serde_json::json;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::SessionHandle;
@@ -670,6 +672,69 @@ async fn c33_what_the_user_saves_while_a_change_is_accepted_is_his() {
         }
         let expected = if decided.hunks == ids { HunkState::Accepted } else { HunkState::Outdated };
         assert_eq!(states(&table.file("a").await), [expected], "saved behind {looks} others: {decided:?}");
+    }
+}
+
+/// While all is rejected, which waits for the editor, the user decides on another file: one of both decisions is in force, never both.
+async fn check_at_once(before: Option<&str>, meanwhile: Decision) {
+    let table = Table::new().await;
+    table.world.disk.put(&table.path("a"), "1\n2\n");
+    table.edit("msg_1", "a", "1\n2\n", "1\nB\n").await;
+    table.open("a", 1, "1\nB\n");
+    table.agent("msg_1", "z", before.map(str::as_bytes), Some(b"1\nB\n")).await;
+    let ids = table.ids("z").await;
+    let (asked, was_asked) = oneshot::channel();
+    let (tell, told) = oneshot::channel();
+    table.editor.will(Act::ApplyOnce { asked, told });
+    let mut all = Box::pin(table.session.decide(&ChangesScope::Session, &HunkChoice::All, Decision::Reject));
+    assert!(futures::poll!(&mut all).is_pending());
+    was_asked.await.unwrap();
+    let mut other = Box::pin(table.decide(&ids, meanwhile));
+    let at_once = futures::poll!(&mut other);
+    tell.send(()).unwrap();
+    let all = all.await.unwrap();
+    let other = match at_once {
+        Poll::Ready(other) => other,
+        Poll::Pending => other.await,
+    };
+    let case = format!("{before:?}, {meanwhile:?}: {all:?}, {other:?}");
+    assert_ne!(all.hunks.contains(&ids[0]), other.hunks.contains(&ids[0]), "{case}");
+    let is_accepted = meanwhile == Decision::Accept && other.hunks == ids;
+    let now = if is_accepted { Some("1\nB\n") } else { before };
+    assert_eq!(table.disk("z").ok().as_deref(), now.map(str::as_bytes), "{case}");
+    let state = if is_accepted { HunkState::Accepted } else { HunkState::Rejected };
+    let listed: Vec<_> = table.list().await.files.into_iter().flat_map(|file| file.hunks).collect();
+    assert!(listed.iter().all(|hunk| hunk.id != ids[0] || hunk.state == state), "{case}: {listed:?}");
+}
+
+#[tokio::test]
+async fn r4_2_of_two_decisions_at_once_one_is_in_force() {
+    for before in [None, Some("1\n2\n")] {
+        for meanwhile in [Decision::Accept, Decision::Reject] {
+            check_at_once(before, meanwhile).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn r4_2_what_is_accepted_between_two_looks_of_a_rejection_is_not_rejected() {
+    for looks in 0.. {
+        let table = Table::new().await;
+        table.edit("msg_1", "a", "1\n2\n", "1\nB\n").await;
+        let ids = table.ids("a").await;
+        let accepted = Arc::new(Mutex::new(None));
+        let (session, hunks, answer) = (table.session.clone(), HunkChoice::Hunks(ids.clone()), accepted.clone());
+        table.world.files.behind_looks(looks, move || {
+            let decided = session.decide(&ChangesScope::Session, &hunks, Decision::Accept).now_or_never();
+            *answer.lock().unwrap() = Some(decided.map(|decided| decided.unwrap().hunks).unwrap_or_default());
+        });
+        let rejected = table.decide(&ids, Decision::Reject).await.hunks;
+        let Some(accepted) = accepted.lock().unwrap().take() else {
+            assert!(looks > 3, "it is looked at");
+            return;
+        };
+        let both = [accepted, rejected].concat();
+        assert_eq!(both, ids, "accepted or rejected behind {looks} looks");
     }
 }
 
