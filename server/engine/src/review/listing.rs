@@ -172,9 +172,12 @@ impl Reviews {
         }
         let seen = self.seen(book, index);
         let Present { side, open, stamp } = desk.look(file.path(), seen.as_deref()).await;
-        // What cannot be read now is what it was.
-        let present = side.unwrap_or_else(|| file.now());
-        let file = match seen.filter(|seen| seen.rows == *rows && seen.present == present) {
+        let seen = seen.filter(|seen| seen.rows == *rows);
+        // What cannot be read now is what it was, and is read again.
+        let stamp = stamp.filter(|_| side.is_some());
+        let last = || seen.as_ref().map(|seen| seen.present.clone());
+        let present = side.or_else(last).unwrap_or_else(|| file.now());
+        let file = match seen.filter(|seen| seen.present == present) {
             Some(seen) => seen.file.clone(),
             None => {
                 let mut file = file.clone();

@@ -573,6 +573,35 @@ async fn a_file_that_is_not_open_is_read_again_where_it_was_written() {
 }
 
 #[tokio::test]
+async fn a_file_that_could_not_be_read_is_what_it_was_and_read_again() {
+    let (theirs, mine, later) = ("1\nB\n3\n", "1\nB\n3\nmine\n", "0\n1\nB\n3\nmine\n");
+    for was_seen in [false, true] {
+        let table = Table::new().await;
+        let path = table.path("a");
+        table.edit("msg_1", "a", "1\n2\n3\n", theirs).await;
+        table.world.disk.put(&path, mine);
+        if was_seen {
+            assert_eq!(table.file("a").await.now.to_string(), mine);
+            table.world.disk.put(&path, later);
+        }
+        table.world.disk.fail(Operation::Read, &path, DiskError::Denied(path.clone()));
+        for _ in 0..2 {
+            let known = if was_seen { mine } else { theirs };
+            assert_eq!(table.file("a").await.now.to_string(), known, "seen before: {was_seen}");
+        }
+        table.world.disk.mend(Operation::Read, &path);
+        let now = if was_seen { later } else { mine };
+        assert_eq!(table.file("a").await.now.to_string(), now, "seen before: {was_seen}");
+        // What the agent does meanwhile is later than what was seen.
+        table.world.disk.fail(Operation::Read, &path, DiskError::Denied(path.clone()));
+        table.edit("msg_2", "a", now, "1\nB\nC\n").await;
+        let file = table.file("a").await;
+        assert_eq!((&*file.now.to_string(), file.hunks.is_empty()), ("1\nB\nC\n", false));
+        assert!(states(&file).iter().all(|state| *state == HunkState::Undecided), "{file:?}");
+    }
+}
+
+#[tokio::test]
 async fn nothing_that_was_changed_is_an_empty_list() {
     let table = Table::new().await;
     assert!(table.list().await.files.is_empty());
