@@ -156,12 +156,14 @@ impl Reviews {
             }
             state.book.news(&rows).unwrap_or_default().to_vec()
         };
-        let mut contents = Contents::new();
-        for row in &news {
-            contents = contents_of(row, contents, desk).await?;
-            Arc::make_mut(&mut self.state().book).add(row, &contents);
+        if news.is_empty() {
+            return Ok(self.state().book.clone());
         }
-        Ok(self.state().book.clone())
+        // Outside of the lock: nobody waits for it, and nobody else adds rows.
+        let mut book = self.state().book.clone();
+        let added = add_all(Arc::make_mut(&mut book), &news, desk).await;
+        self.state().book = book.clone();
+        added.map(|()| book)
     }
 
     /// A file of the book as it is now; `None` where there is nothing to tell of it.
@@ -206,6 +208,16 @@ impl Reviews {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Where the store fails, those before it are added.
+async fn add_all(book: &mut Book, rows: &[Change], desk: Desk<'_>) -> Result<(), StoreError> {
+    let mut contents = Contents::new();
+    for row in rows {
+        contents = contents_of(row, contents, desk).await?;
+        book.add(row, &contents);
+    }
+    Ok(())
 }
 
 /// The texts of the row, as far as they are kept: from those of the row before it, else from the store.
