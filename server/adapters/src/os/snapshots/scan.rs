@@ -85,6 +85,13 @@ impl Entry {
     }
 }
 
+/// What is met on the way through a folder.
+#[derive(Default)]
+struct Walked {
+    files: BTreeSet<PathBuf>,
+    folders: Vec<(PathBuf, Metadata)>,
+}
+
 /// Contents one behind the other.
 struct Spool {
     file: File,
@@ -147,7 +154,7 @@ impl Scan {
         let folders = Folders::new(Rules::new(OF_WALKS, excludes));
         let mut scan = Self { looker, others, limits, files: BTreeMap::new(), folders, spool, start };
         let mut total = 0;
-        let (files, folders) = scan.walk(stopped)?;
+        let Walked { files, folders } = scan.walk(stopped)?;
         for (below, found) in folders {
             scan.folders.note(&scan.looker.root, &below, &found);
         }
@@ -194,12 +201,11 @@ impl Scan {
         }
     }
 
-    /// Files and folders.
-    fn walk(&self, stopped: &AtomicBool) -> Result<(BTreeSet<PathBuf>, Vec<(PathBuf, Metadata)>), SnapshotError> {
+    fn walk(&self, stopped: &AtomicBool) -> Result<Walked, SnapshotError> {
         let root = &self.looker.root;
         let others = self.others.clone();
         let is_meant = move |entry: &DirEntry| entry.depth() == 0 || !others.iter().any(|other| other == entry.path());
-        let (mut files, mut folders) = (BTreeSet::new(), Vec::new());
+        let mut walked = Walked::default();
         for entry in walk(root, is_meant).build() {
             check(stopped)?;
             // What cannot be listed is not known before, and not after.
@@ -211,16 +217,16 @@ impl Scan {
             }
             if is_folder {
                 if let Ok(found) = entry.metadata() {
-                    folders.push((below.to_owned(), found));
+                    walked.folders.push((below.to_owned(), found));
                 }
                 continue;
             }
-            if files.len() >= self.limits.files {
+            if walked.files.len() >= self.limits.files {
                 return Err(SnapshotError::TooManyFiles(self.limits.files));
             }
-            files.insert(below.to_owned());
+            walked.files.insert(below.to_owned());
         }
-        Ok((files, folders))
+        Ok(walked)
     }
 
     pub(super) async fn after(self: Arc<Self>) -> Result<TreeReport, SnapshotError> {
@@ -239,7 +245,7 @@ impl Scan {
             let Some((before, after)) = self.compared(below, entry, is_gone)? else { continue };
             changed.push((below.clone(), before, after));
         }
-        let (now, _) = self.walk(stopped)?;
+        let now = self.walk(stopped)?.files;
         let new: Vec<_> = now.into_iter().filter(|below| !self.files.contains_key(below)).collect();
         let root = &self.looker.root;
         let may_see_more = self.folders.rules.differ_around(root, &new);
