@@ -60,12 +60,14 @@ impl Marked {
             // What was only touched is not told, nor counted.
             let (shadow, index) = (&this.shadow, &this.mark.index);
             let refresh = shadow.update(index, &["update-index", "-q", "--refresh"], &[], 1);
-            // Where that takes too long the names are better than nothing.
-            if let Ok(refreshed) = timeout(MOST_REFRESH, refresh).await {
-                refreshed?;
-                let mut listing = shadow.list(index).await?;
-                listing.known.extend(unseen);
-                (listed, is_too_much) = Arc::clone(&this).judged(listing).await?;
+            match timeout(MOST_REFRESH, refresh).await.unwrap_or(Err(SnapshotError::TooSlow(MOST_REFRESH))) {
+                Ok(()) => {
+                    let mut listing = shadow.list(index).await?;
+                    listing.known.extend(unseen);
+                    (listed, is_too_much) = Arc::clone(&this).judged(listing).await?;
+                }
+                // The names are better than nothing.
+                Err(error) => tracing::info!(%error, "what was only touched is told among what was changed"),
             }
         }
         let contents = if is_too_much { None } else { this.contents(&listed.known).await? };

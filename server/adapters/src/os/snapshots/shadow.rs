@@ -149,6 +149,7 @@ impl Shadow {
             // Of what was touched alone nothing is to be kept.
             self.update(&index, &["update-index", "-q", "--refresh"], &[], 1).await?;
             listing = self.list(&index).await?;
+            listing.add(unread.clone());
             listing.add(unseen.clone());
             sorted = self.sorted(&listing).await?;
         }
