@@ -189,6 +189,54 @@ async fn c49_without_an_answer_the_input_ends_within_five_seconds() {
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
+/// They wait for other things beside the terminal, and one may listen there while it is at work.
+#[tokio::test]
+async fn c49_a_prompt_of_a_program_that_polls_is_answered_or_its_input_ends() {
+    let fixture = Fixture::new(&[]);
+    let python = |waits: &str| {
+        format!(
+            "python3 -c 'import os, select; polled = select.epoll(); polled.register(0, select.EPOLLIN); asked = select.poll(); \
+             asked.register(0, select.POLLIN); print(\"Ok to proceed? (y) \", end=\"\", flush=True); {waits}; print(len(os.read(0, 9)))'"
+        )
+    };
+    let node = "node -e \"const lines = require('readline').createInterface({ input: process.stdin, output: process.stdout }); \
+                lines.question('Ok to proceed? (y) ', (line) => { console.log(line.length); lines.close() }); \
+                lines.on('close', () => console.log('closed'))\"";
+    let mut programs = vec![(node.to_owned(), "3\nclosed\n", "closed\n")];
+    for waits in ["polled.poll()", "asked.poll()", "select.select([os.pipe()[0], 0], [], [])"] {
+        programs.push((python(waits), "4\n", "0\n"));
+    }
+    let has_node = fixture.shell.variables.find_program("node").is_some();
+    for (text, answered, ended) in programs.iter().filter(|(text, ..)| has_node || !text.starts_with("node")) {
+        for (lines, end) in [(&["yes"][..], answered), (&[], ended)] {
+            let start = Instant::now();
+            let command = ShellCommand { timeout: Some(LONG), ..fixture.command(text) };
+            let ran = run(&fixture, command, lines).await;
+            assert_eq!(ran.outcome.end, CommandEnd::Exited(0), "{text}: {}", ran.live);
+            assert_eq!(ran.asked, [("Ok to proceed? (y)".to_owned(), false)], "{text}: {}", ran.live);
+            assert!(ran.live.ends_with(end), "{text}: {:?}", ran.live);
+            assert!(start.elapsed() < Duration::from_secs(10), "{text}: {:?}", start.elapsed());
+        }
+    }
+    let works = "python3 -c 'import select; polled = select.epoll(); polled.register(0, select.EPOLLIN); \
+                 print(\"press h for help\", end=\"\", flush=True); print(polled.poll(4))'";
+    let ran = run(&fixture, fixture.command(works), &[]).await;
+    assert_eq!((ran.outcome.end, ran.live.as_str()), (CommandEnd::Exited(0), "press h for help[]\n"));
+    assert_eq!(ran.asked, []);
+}
+
+/// It awaits other things alone.
+#[tokio::test]
+async fn c49_what_polls_something_else_than_the_terminal_is_told_nothing() {
+    let fixture = Fixture::new(&[]);
+    let text = "python3 -c 'import os, select; print(\"45/100: foo(bar)\", end=\"\", flush=True); \
+                select.select([os.pipe()[0]], [], [], 4); print(len(os.read(0, 9)))'";
+    let ran = run_with(&fixture, fixture.command(text), &[None, Some("Ada")]).await;
+    assert_eq!(ran.outcome.end, CommandEnd::Exited(0), "{}", ran.live);
+    assert_eq!(ran.asked, [("45/100: foo(bar)".to_owned(), false), (String::new(), false)], "{}", ran.live);
+    assert!(ran.live.ends_with("4\n"), "{:?}", ran.live);
+}
+
 /// What stands still like a prompt is put to the user once; that he has nothing to say to it, the program is not told.
 #[tokio::test]
 async fn c49_what_only_looks_like_a_prompt_ends_nothing() {

@@ -1,6 +1,7 @@
 //! A pseudo-terminal of a command's own: a program that asks for a password, a name or a yes there is answered by the user, and what he types comes back in
 //! no output. Decides nothing about what may run, and draws nothing: it is a terminal that knows no cursor.
 
+mod refusals;
 mod screen;
 mod waiting;
 
@@ -22,6 +23,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
+use refusals::{Refusals, Reply};
 use screen::Screen;
 use waiting::{Looks, Proof, Reads, SETTLED, Watch};
 
@@ -30,8 +32,6 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The same for one that has been quiet for `LONG_QUIET`.
 const LOOK_SELDOM: Duration = Duration::from_secs(1);
 const LONG_QUIET: Duration = Duration::from_secs(10);
-/// Refusals that a program is told by the end of its input; after the next one it is hung up.
-const REFUSALS: usize = 3;
 /// What the system takes as one line.
 const LONGEST_LINE: usize = 4000;
 const SIZE: Winsize = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
@@ -126,11 +126,11 @@ impl Terminal {
 
     /// Puts each prompt to the user. Ends only where nobody answers.
     pub(super) async fn answer_prompts(&self, keyboard: &dyn Keyboard) -> HungUp {
-        let (mut refusals, mut is_refused) = (0, false);
+        let mut refusals = Refusals::default();
         loop {
             let (prompt, proof) = self.prompt().await;
-            // Who has nothing to say to what only looks like a prompt is still asked what surely is one.
-            let typed = if refusals == 0 && (proof == Proof::Seen || !is_refused) {
+            let line = prompt.text.clone();
+            let typed = if refusals.may_ask(proof) {
                 tokio::select! {
                     biased;
                     typed = keyboard.line(prompt) => typed,
@@ -140,17 +140,15 @@ impl Terminal {
             } else {
                 None
             };
-            is_refused |= typed.is_none();
-            match (typed, proof) {
-                (Some(typed), _) => self.enter(&typed).await,
-                (None, Proof::Seen) if refusals == REFUSALS => return HungUp,
-                (None, Proof::Seen) => {
-                    refusals += 1;
-                    self.end_input().await;
-                }
-                // Some are at work, and read nothing.
-                (None, Proof::Guessed) => self.end_input().await,
-                (None, Proof::Doubtful) => self.screen().typed("", false),
+            if let Some(typed) = typed {
+                refusals.answered();
+                self.enter(&typed).await;
+                continue;
+            }
+            match refusals.refuse(&line, proof) {
+                Reply::EndOfInput => self.end_input().await,
+                Reply::HangUp => return HungUp,
+                Reply::Nothing => self.screen().typed("", false),
             }
         }
     }

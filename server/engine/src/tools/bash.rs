@@ -236,7 +236,7 @@ impl AtTerminal {
         let lines = if answered == 1 { "1 line".to_owned() } else { format!("{answered} lines") };
         let typed = (answered > 0).then(|| format!("the user has typed {lines} for it, which you do not see"));
         let refused = (refused > 0).then(|| {
-            "it asked for input that the user did not give, or that his client cannot take: it was told that there is none".to_owned()
+            "it asked, or seemed to ask, for input that the user did not give, or that his client cannot take: where it was seen to wait for that, it was told that there is none".to_owned()
         });
         typed.into_iter().chain(refused).collect()
     }

@@ -338,7 +338,7 @@ async fn c49_r7_2_what_a_command_asks_is_put_to_the_user_and_stays_with_the_comm
     assert_eq!(prompts, [("Password:", true), ("Sure? [y/N]", false)]);
     assert!(
         text.contains("[the user has typed 1 line for it, which you do not see]")
-            && text.contains("[it asked for input that the user did not give, or that his client cannot take: it was told that there is none]"),
+            && text.contains("[it asked, or seemed to ask, for input that the user did not give, or that his client cannot take: where it was seen to wait for that, it was told that there is none]"),
         "{text}"
     );
     let told = format!("{text} {:?} {:?}", bench.client.events(), bench.client.asks());

@@ -1,5 +1,5 @@
 //! Whether a program waits for the user at a terminal. Where the system tells which processes read from it (Linux, for processes of the user), by that; else
-//! by what the terminal shows: no system tells of a program that asks `poll` first, nor of one that runs as another user, as `sudo` does.
+//! by what the terminal shows: no system tells of a program that runs as another user, as `sudo` does.
 
 use std::ffi::CStr;
 use std::time::{Duration, Instant};
@@ -24,25 +24,30 @@ pub(super) struct Looks {
     pub(super) local: LocalModes,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The later ones say more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reads {
-    /// A process waits in a read from the terminal.
-    Waits,
-    /// None does, though it may wait there in another way.
+    /// No process is known to, though one may wait there in another way.
     Nobody,
     /// Not everybody there could be looked at.
     Unknown,
+    /// A process waits for input at the terminal among other things, as one may that is at work and listens.
+    Polls,
+    /// A process waits in a read from the terminal.
+    Waits,
 }
 
-/// By what it is known that a program waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// By what it is known that a program waits. The later ones say more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Proof {
-    /// It reads, or hides what is typed.
-    Seen,
-    /// Its last line alone, where the system does not tell more.
-    Guessed,
     /// Its last line, though nobody reads: as a bar that stands still has one.
     Doubtful,
+    /// Its last line alone, where the system does not tell more.
+    Guessed,
+    /// Its last line, and it would take input, though it may be at work.
+    Listens,
+    /// It reads, or hides what is typed.
+    Seen,
 }
 
 /// One look after the other. A program changes the modes, writes its prompt and reads: three things, between which a busy machine may leave any time.
@@ -84,6 +89,7 @@ impl Looks {
         match self.reads {
             Reads::Waits => Proof::Seen,
             _ if self.hides() => Proof::Seen,
+            Reads::Polls => Proof::Listens,
             Reads::Unknown => Proof::Guessed,
             Reads::Nobody => Proof::Doubtful,
         }
@@ -118,18 +124,36 @@ pub(super) fn reads(_terminal: &CStr) -> Reads {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    //! `/proc` (proc_pid_stat(5), proc_pid_syscall(5)).
+    //! `/proc` (proc_pid_stat(5), proc_pid_syscall(5), proc_pid_fdinfo(5), proc_pid_mem(5)).
 
     use std::ffi::CStr;
     use std::fs;
     use std::io;
-    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::fs::{FileExt as _, MetadataExt as _};
     use std::path::Path;
 
     use super::Reads;
 
     /// `/dev/tty`, as a program opens it that controls one.
     const OWN_TERMINAL: (u32, u32) = (5, 0);
+    const EPOLL: &[libc::c_long] = &[
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_epoll_wait,
+        libc::SYS_epoll_pwait,
+        libc::SYS_epoll_pwait2,
+    ];
+    const POLL: &[libc::c_long] = &[
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_poll,
+        libc::SYS_ppoll,
+    ];
+    const SELECT: &[libc::c_long] = &[
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_select,
+        libc::SYS_pselect6,
+    ];
+    /// Of files that are awaited at once: as many as `select` takes.
+    const MOST_AWAITED: u64 = libc::FD_SETSIZE as u64;
 
     pub(super) fn reads(terminal: &CStr) -> Option<Reads> {
         let terminal = rustix::fs::stat(terminal).ok()?.st_rdev;
@@ -140,10 +164,9 @@ mod linux {
             let name = entry.file_name();
             let is_process = name.to_str().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
             if is_process && controlled_by(&entry.path()).is_some_and(|device| u64::from(device) == terminal) {
-                match threads_read(&entry.path(), &is_terminal) {
-                    Reads::Waits => return Some(Reads::Waits),
-                    Reads::Unknown => found = Reads::Unknown,
-                    Reads::Nobody => {}
+                found = found.max(threads_read(&entry.path(), &is_terminal));
+                if found == Reads::Waits {
+                    break;
                 }
             }
         }
@@ -158,27 +181,83 @@ mod linux {
         Some(number.cast_unsigned())
     }
 
-    /// Whether a thread waits in `read` from such a device.
+    /// The most that a thread does with such a device.
     fn threads_read(process: &Path, is_terminal: &impl Fn(u64) -> bool) -> Reads {
         let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
         let mut found = Reads::Nobody;
         for thread in threads {
-            match fs::read_to_string(thread.path().join("syscall")) {
-                Ok(text) if reads_terminal(process, &text, is_terminal) => return Reads::Waits,
+            found = found.max(match fs::read_to_string(thread.path().join("syscall")) {
+                Ok(text) => reads_terminal(process, &text, is_terminal),
                 // Another user's. One that has ended meanwhile is no reader.
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => found = Reads::Unknown,
-                Ok(_) | Err(_) => {}
-            }
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Reads::Unknown,
+                Err(_) => Reads::Nobody,
+            });
         }
         found
     }
 
-    fn reads_terminal(process: &Path, call: &str, is_terminal: &impl Fn(u64) -> bool) -> bool {
+    fn reads_terminal(process: &Path, call: &str, is_terminal: &impl Fn(u64) -> bool) -> Reads {
         let mut fields = call.split_ascii_whitespace();
-        let call = fields.next().and_then(|number| number.parse().ok());
-        let file = fields.next().and_then(|file| u64::from_str_radix(file.trim_start_matches("0x"), 16).ok());
-        let (Some(libc::SYS_read), Some(file)) = (call, file) else { return false };
-        fs::metadata(process.join("fd").join(file.to_string())).is_ok_and(|found| is_terminal(found.rdev()))
+        let Some(call) = fields.next().and_then(|number| number.parse().ok()) else { return Reads::Nobody };
+        let mut argument = || u64::from_str_radix(fields.next()?.trim_start_matches("0x"), 16).ok();
+        let (Some(first), Some(second)) = (argument(), argument()) else { return Reads::Nobody };
+        let is_of_terminal = |file: u64| {
+            fs::metadata(process.join("fd").join(file.to_string())).is_ok_and(|found| is_terminal(found.rdev()))
+        };
+        if call == libc::SYS_read {
+            return if is_of_terminal(first) { Reads::Waits } else { Reads::Nobody };
+        }
+        let awaited = match call {
+            call if EPOLL.contains(&call) => awaited_by(process, first),
+            call if POLL.contains(&call) => polled(process, first, second).unwrap_or_default(),
+            call if SELECT.contains(&call) => selected(process, second, first).unwrap_or_default(),
+            _ => return Reads::Nobody,
+        };
+        if awaited.into_iter().any(is_of_terminal) { Reads::Polls } else { Reads::Nobody }
+    }
+
+    /// The files from which an epoll instance awaits input.
+    fn awaited_by(process: &Path, instance: u64) -> Vec<u64> {
+        let about = fs::read_to_string(process.join("fdinfo").join(instance.to_string())).unwrap_or_default();
+        let awaited = |line: &str| {
+            let mut fields = line.strip_prefix("tfd:")?.split_ascii_whitespace();
+            let file = fields.next()?.parse().ok()?;
+            let events = fields.skip_while(|field| *field != "events:").nth(1)?;
+            let events = u32::from_str_radix(events, 16).ok()?;
+            (events & libc::EPOLLIN.cast_unsigned() != 0).then_some(file)
+        };
+        about.lines().filter_map(awaited).collect()
+    }
+
+    /// Those of `count` entries of `poll` (poll(2)) that await input.
+    fn polled(process: &Path, at: u64, count: u64) -> Option<Vec<u64>> {
+        let bytes = memory(process, at, count.min(MOST_AWAITED) * 8)?;
+        let awaited = |entry: &[u8; 8]| {
+            let [a, b, c, d, events @ .., _, _] = *entry;
+            let file = u64::try_from(i32::from_ne_bytes([a, b, c, d])).ok()?;
+            (i16::from_ne_bytes(events) & libc::POLLIN != 0).then_some(file)
+        };
+        Some(bytes.as_chunks().0.iter().filter_map(awaited).collect())
+    }
+
+    /// Those below `end` in a set of `select` (select(2)): bits of machine words.
+    fn selected(process: &Path, at: u64, end: u64) -> Option<Vec<u64>> {
+        const BITS: u64 = libc::c_ulong::BITS as u64;
+        let end = end.min(MOST_AWAITED);
+        let bytes = memory(process, at, end.div_ceil(BITS) * BITS / 8)?;
+        let words: Vec<_> = bytes.as_chunks().0.iter().map(|word| libc::c_ulong::from_ne_bytes(*word)).collect();
+        let is_in = |file: &u64| {
+            let word = usize::try_from(file / BITS).ok().and_then(|at| words.get(at));
+            word.is_some_and(|word| word >> (file % BITS) & 1 == 1)
+        };
+        Some((0..end).filter(is_in).collect())
+    }
+
+    /// Whoever may know a call of a process may read its memory.
+    fn memory(process: &Path, at: u64, length: u64) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(length).ok()?];
+        fs::File::open(process.join("mem")).ok()?.read_exact_at(&mut bytes, at).ok()?;
+        Some(bytes)
     }
 }
 
@@ -201,6 +280,9 @@ mod tests {
         check(looks(100, "Password:", Reads::Unknown, LocalModes::ICANON), false);
         check(looks(400, "Continue? [y/N]", Reads::Unknown, PLAIN), false);
         check(looks(2500, "Continue? [y/N]", Reads::Unknown, PLAIN), true);
+        check(looks(400, "Continue? [y/N]", Reads::Polls, PLAIN), false);
+        check(looks(2500, "Continue? [y/N]", Reads::Polls, LocalModes::empty()), true);
+        check(looks(9000, "press h for help", Reads::Polls, LocalModes::empty()), false);
         check(looks(9000, "downloading 45%", Reads::Unknown, PLAIN), false);
         check(looks(9000, "", Reads::Unknown, PLAIN), false);
         check(looks(9000, "", Reads::Unknown, LocalModes::empty()), false);
@@ -238,6 +320,8 @@ mod tests {
         };
         check(Reads::Waits, PLAIN, Proof::Seen);
         check(Reads::Nobody, LocalModes::ICANON, Proof::Seen);
+        check(Reads::Polls, LocalModes::ICANON, Proof::Seen);
+        check(Reads::Polls, PLAIN, Proof::Listens);
         check(Reads::Unknown, PLAIN, Proof::Guessed);
         check(Reads::Nobody, PLAIN, Proof::Doubtful);
     }
