@@ -740,6 +740,43 @@ function tests.a_conversation_that_is_left_while_it_is_taken_up_again_stays_left
   end)
 end
 
+function tests.what_the_daemon_says_before_a_conversation_is_taken_up_again_is_shown()
+  local offer = harness.offer({ agentCapabilities = { sessionCapabilities = { resume = vim.empty_dict() } } })
+  local setup = { restart = { attempts = 1, delay = 10 } }
+  for _, answer in ipairs({ 'reply({})', "reply(nil, { code = -32603, message = 'damaged' })" }) do
+    with({ env = { FAKE_OFFER = offer }, setup = setup }, function(child)
+      child:prompt("say('here') finish()")
+      child:wait_chat('here')
+      child:lua(
+        'vim.env.FAKE_START = ...',
+        ([[
+        local function update(session, update)
+          notify('session/update', { sessionId = session, update = update })
+        end
+        answers['session/new'] = function(_, reply)
+          update('s1', { sessionUpdate = 'notice', severity = 'warning', title = 'TOO LATE' })
+          reply({ sessionId = 's9' })
+        end
+        answers['session/resume'] = function(params, reply)
+          local commands = { { name = 'now', description = 'Of this daemon' } }
+          update(params.sessionId, { sessionUpdate = 'notice', severity = 'warning', title = 'a rule is broken' })
+          update(params.sessionId, { sessionUpdate = 'available_commands_update', availableCommands = commands })
+          %s
+        end
+      ]]):format(answer)
+      )
+      child:prompt('die(7)')
+      child:wait_chat('interrupted')
+      child:wait("return require('copydesk.client').status() == 'ready'", 'the next daemon')
+      child:prompt("say('again in ' .. session) finish()")
+      child:wait_chat(answer == 'reply({})' and 'again in s1' or 'again in s9')
+      contains(child:chat(), 'a rule is broken', 'the warning')
+      equal(child:chat():find('TOO LATE', 1, true), nil, 'of the one that is given up')
+      equal(child:lua("return require('copydesk.session').commands()[1].name"), 'now', 'the commands')
+    end)
+  end
+end
+
 --- `STORED` with an answer of `session/load` that waits for `_G.succeed` or `_G.fail`, and with undo and diff, which say where they are done.
 local HELD = STORED
   .. [[

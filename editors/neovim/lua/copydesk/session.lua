@@ -148,7 +148,7 @@ local function resume(lost)
   local resumes = vim.tbl_get(offer, 'agentCapabilities', 'sessionCapabilities', 'resume')
   ---@param reason string
   local function instead(reason)
-    state.lost = nil
+    state.lost, state.left[lost.id] = nil, true
     chat.notice(('this conversation could not be taken up again (%s): a new one begins'):format(reason), 'warn')
     create()
   end
@@ -158,6 +158,7 @@ local function resume(lost)
     instead('it was held in another folder')
   else
     local opening = begin(lost.id)
+    state.left[lost.id] = nil
     local params = { sessionId = lost.id, cwd = lost.folder, mcpServers = {} }
     client.request('session/resume', params, function(err, result)
       if was_left(opening, not err and lost.id or nil, err) then
