@@ -880,6 +880,53 @@ function tests.undo_waits_for_the_conversation_that_a_prompt_has_begun()
   end)
 end
 
+function tests.what_waits_for_a_conversation_that_is_left_before_the_daemon_runs_gets_no_other()
+  with({ setup = { restart = { attempts = 1, delay = 10 } } }, function(child)
+    local offer = harness.offer({ agentCapabilities = { sessionCapabilities = { resume = vim.empty_dict() } } })
+    local undo = [[
+      answers['session/resume'] = function(_, reply) reply({}) end
+      answers['_copydesk/undo'] = function(params, reply)
+        reply({ title = 'x', files = {}, added = 0, removed = 0, text = 'undone in ' .. params.sessionId })
+      end
+    ]]
+    child:lua('vim.env.FAKE_OFFER, vim.env.FAKE_START = ...', offer, undo)
+    --- Before anything of a daemon can come between.
+    ---@param name string Of the second conversation.
+    local function leave(name)
+      local prompts = { "say('left') finish()", ("say('%s ' .. session) finish()"):format(name) }
+      vim.list_extend(child.prompts, prompts)
+      return ([[
+        _G.told = {}
+        local copydesk = require('copydesk')
+        copydesk.prompt(%q)
+        vim.cmd('CopydeskUndo')
+        vim.cmd('CopydeskNew')
+        copydesk.prompt(%q)
+      ]]):format(unpack(prompts))
+    end
+    ---@param name string
+    local function check(name)
+      child:wait_chat(name .. ' s1')
+      child:wait("return table.concat(_G.told):find('Copydesk: there is nothing to take back yet', 1, true)", name)
+      equal(child:told():find('undone', 1, true), nil, name)
+      equal(child:chat():find('left', 1, true), nil, name)
+    end
+    child:lua(leave('first'))
+    check('first')
+    child:lua([[
+      vim.api.nvim_create_autocmd('User', { pattern = 'CopydeskStatus', callback = function()
+        if require('copydesk.session').id() then return end
+        vim.api.nvim_clear_autocmds({ event = 'User', pattern = 'CopydeskStatus' })
+        _G.status = require('copydesk.client').status()
+        ]] .. leave('second') .. [[
+      end })
+    ]])
+    child:prompt('die(7)')
+    check('second')
+    equal(child:lua('return _G.status'), 'restarting', 'when it was left')
+  end)
+end
+
 function tests.nothing_of_a_conversation_that_was_left_is_shown()
   with(nil, function(child)
     child:prompt(

@@ -104,6 +104,7 @@ specs! {
         undo_and_diff_wait_for_the_conversation_that_is_being_opened;
         undo_waits_for_the_conversation_that_a_prompt_has_begun;
         what_the_daemon_says_before_a_conversation_is_taken_up_again_is_shown;
+        what_waits_for_a_conversation_that_is_left_before_the_daemon_runs_gets_no_other;
     }
     daemon {
         a_file_that_only_the_agent_has_changed_is_saved_and_read_again_around_a_command;

@@ -180,10 +180,12 @@ local function resume(lost)
 end
 
 function open()
-  begin(nil)
+  local opening = begin(nil)
   client.ensure(function(_, problem)
     if problem then
       wake(nil, problem)
+    elseif was_left(opening, state.previous, nil) then
+      return
     elseif state.lost then
       resume(state.lost)
     else
@@ -355,12 +357,9 @@ function M.prompt(text, contexts)
   M.changed()
   M.ensure(function(id, problem)
     if turn.cancelled then
-      finish(turn, endings.cancelled)
-      return
-    end
-    if problem then
-      finish(turn, problem, 'error')
-      return
+      return finish(turn, endings.cancelled)
+    elseif problem then
+      return finish(turn, problem, 'error')
     end
     turn.sent = true
     client.request('session/prompt', { sessionId = id, prompt = blocks(text, contexts) }, function(err, result)
