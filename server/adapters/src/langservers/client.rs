@@ -216,9 +216,11 @@ impl Caller for Line {
 
     fn edits_of(&self, command: Value) -> BoxFuture<'_, Result<Called, LanguageError>> {
         Box::pin(async move {
-            let wanted = self.known.want_edits().await;
+            let (wanted, alone) = self.known.want_edits().await;
+            // The next command waits until the server is done with this one, also where nobody waits for it any more: what it wants until then is nobody else's.
+            let outcome = self.peer.request_holding("workspace/executeCommand", command, alone).await;
             // Once: a try that the server drops may have asked for its edit already.
-            match self.call_once("workspace/executeCommand", command).await {
+            match self.called(outcome) {
                 Some(called) => Ok(Called { result: wanted.take().into(), encoding: called?.encoding }),
                 None => Err(LanguageError::NotReady),
             }
@@ -229,7 +231,7 @@ impl Caller for Line {
     fn call<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, Result<Called, LanguageError>> {
         Box::pin(async move {
             for _ in 0..MOST_QUESTIONS {
-                if let Some(called) = self.call_once(method, params.clone()).await {
+                if let Some(called) = self.called(self.peer.request(method, params.clone()).await) {
                     return called;
                 }
                 tokio::time::sleep(ASK_AGAIN).await;
@@ -241,8 +243,8 @@ impl Caller for Line {
 
 impl Line {
     /// `None` where the server has dropped it, since it is busy with another text.
-    async fn call_once(&self, method: &str, params: Value) -> Option<Result<Called, LanguageError>> {
-        Some(match self.peer.request(method, params).await {
+    fn called(&self, outcome: Result<Value, CallError>) -> Option<Result<Called, LanguageError>> {
+        Some(match outcome {
             Ok(result) => {
                 self.known.answered();
                 Ok(Called { result, encoding: self.known.encoding() })

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use copydesk_engine::ports::Diagnostic;
 use copydesk_workspace::path::AbsPath;
@@ -21,28 +21,24 @@ pub(super) struct Known {
     changed: watch::Sender<u64>,
     /// It has answered a question about code.
     answered: AtomicBool,
-    /// Edits that the server wants to be made, while somebody runs a command of its for them.
-    wanted: Mutex<Option<Vec<Value>>>,
+    /// Where the edits go that the server wants to be made, while somebody runs a command of its for them.
+    wanted: Mutex<Weak<Edits>>,
     /// One command at a time: whose edits they are, nothing else tells.
-    commands: tokio::sync::Mutex<()>,
+    commands: Arc<tokio::sync::Mutex<()>>,
 }
+
+type Edits = Mutex<Vec<Value>>;
 
 /// Takes the edits that the server wants to be made, until it is dropped.
-pub(super) struct Wanted<'a> {
-    known: &'a Known,
-    _alone: tokio::sync::MutexGuard<'a, ()>,
-}
+pub(super) struct Wanted(Arc<Edits>);
 
-impl Wanted<'_> {
+/// To be held until the server has done with the command: as long no other is run.
+pub(super) type Alone = tokio::sync::OwnedMutexGuard<()>;
+
+impl Wanted {
     /// Those that have come so far, in their order.
     pub(super) fn take(&self) -> Vec<Value> {
-        self.known.wanted().as_mut().map(std::mem::take).unwrap_or_default()
-    }
-}
-
-impl Drop for Wanted<'_> {
-    fn drop(&mut self) {
-        *self.known.wanted() = None;
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -88,25 +84,26 @@ impl Known {
             changed: watch::Sender::new(0),
             answered: AtomicBool::new(false),
             wanted: Mutex::default(),
-            commands: tokio::sync::Mutex::default(),
+            commands: Arc::default(),
         }
     }
 
     /// Waits for those who run another command.
-    pub(super) async fn want_edits(&self) -> Wanted<'_> {
-        let alone = self.commands.lock().await;
-        *self.wanted() = Some(Vec::new());
-        Wanted { known: self, _alone: alone }
+    pub(super) async fn want_edits(&self) -> (Wanted, Alone) {
+        let alone = Arc::clone(&self.commands).lock_owned().await;
+        let wanted = Wanted(Arc::default());
+        *self.wanted() = Arc::downgrade(&wanted.0);
+        (wanted, alone)
     }
 
     /// Whether anybody has asked for it.
     pub(super) fn take_edit(&self, edit: Value) -> bool {
-        let mut wanted = self.wanted();
-        wanted.iter_mut().for_each(|wanted| wanted.push(edit.clone()));
-        wanted.is_some()
+        let Some(wanted) = self.wanted().upgrade() else { return false };
+        wanted.lock().unwrap_or_else(PoisonError::into_inner).push(edit);
+        true
     }
 
-    fn wanted(&self) -> MutexGuard<'_, Option<Vec<Value>>> {
+    fn wanted(&self) -> MutexGuard<'_, Weak<Edits>> {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

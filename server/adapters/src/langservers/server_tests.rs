@@ -48,10 +48,22 @@ struct Script {
 impl Handler for Script {
     fn request(&self, request: Request) -> Reply {
         let drops = request.params["command"] == "drops";
+        let is_late = request.params["command"] == "late";
         let _ = self.events.send((request.method.clone(), request.params));
         match request.method.as_str() {
             "initialize" if self.character.hangs => Reply::Abortable(Box::pin(std::future::pending())),
             "initialize" => Reply::Now(Ok(json!({ "capabilities": self.character.capabilities }))),
+            "workspace/executeCommand" if is_late => {
+                let (peer, cancelled) = (self.peer.clone(), request.cancelled);
+                let events = self.events.clone();
+                Reply::WindsDown(Box::pin(async move {
+                    cancelled.cancelled().await;
+                    let edit = json!({ "edit": { "changes": { "late": [] } } });
+                    let answer = peer.request("workspace/applyEdit", edit).await.unwrap_or_default();
+                    let _ = events.send(("late edit".to_owned(), answer));
+                    Ok(Value::Null)
+                }))
+            }
             "workspace/executeCommand" => {
                 let peer = self.peer.clone();
                 Reply::Abortable(Box::pin(async move {
@@ -520,5 +532,22 @@ async fn edits_are_taken_of_a_command_that_was_run_for_them_alone() {
     assert_eq!(run.filter(|(method, _)| method == "workspace/executeCommand").count(), 3);
     // Run in another way its edit is not taken either.
     assert_eq!(line.call("workspace/executeCommand", command()).await.unwrap().result["applied"], false);
+    stage.close().await;
+}
+
+/// What a command wants that nobody waits for any more is not the next one's.
+#[tokio::test(start_paused = true)]
+async fn a_late_edit_of_a_command_that_was_given_up_is_refused() {
+    use super::super::language::Caller as _;
+    let mut stage = stage(Character::default());
+    let line = stage.handle.line(vec![file("a.py", "x")]).await.expect("it is up");
+    let mut played = stage.started().await;
+    let mut late = line.edits_of(json!({ "command": "late" }));
+    assert!(futures::poll!(&mut late).is_pending());
+    assert_eq!(played.next("workspace/executeCommand").await["command"], "late");
+    drop(late);
+    let next = line.edits_of(json!({ "command": "gopls.apply_fix" })).await.unwrap();
+    assert_eq!(next.result, json!([{ "changes": {} }]));
+    assert_eq!(played.next("late edit").await["applied"], false);
     stage.close().await;
 }

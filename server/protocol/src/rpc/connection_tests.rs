@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use proptest::prelude::*;
 use serde_json::json;
 use tokio::io::{AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, duplex, split};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::*;
@@ -496,6 +497,41 @@ async fn r22_1_dropping_a_call_of_ours_sends_the_cancel_of_the_dialect() {
             .await;
         assert_eq!(client.rest().await, [result(1, json!({}))]);
     }
+}
+
+/// Until the other side has done with it, whether it is waited for or not.
+#[tokio::test(start_paused = true)]
+async fn what_is_held_for_a_call_is_held_until_its_answer_or_the_end() {
+    let mut client = connect(LSP);
+    let peer = client.peer.clone();
+    let call = || {
+        let (held, free) = oneshot::channel::<()>();
+        (Box::pin(peer.request_holding("ask", Value::Null, held)), free)
+    };
+    let ((mut answered, answered_free), (mut dropped, mut dropped_free), (mut ended, mut ended_free)) =
+        (call(), call(), call());
+    let mut ids = Vec::new();
+    for call in [&mut answered, &mut dropped, &mut ended] {
+        assert!(futures::poll!(call).is_pending());
+        ids.push(client.receive().await["id"].clone());
+    }
+    client.send(&[result(ids[0].clone(), json!(1))]).await;
+    assert_eq!(answered.await, Ok(json!(1)));
+    assert!(answered_free.await.is_err());
+    drop(dropped);
+    assert_eq!(client.receive().await["method"], "$/cancelRequest");
+    assert_eq!(dropped_free.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+    client.send(&[result(ids[1].clone(), json!(1))]).await;
+    assert!(dropped_free.await.is_err());
+    drop(ended);
+    assert_eq!(client.receive().await["method"], "$/cancelRequest");
+    assert_eq!(ended_free.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+    client.rest().await;
+    assert!(ended_free.await.is_err());
+    // And one that is not sent any more holds nothing.
+    let (refused, refused_free) = call();
+    assert_eq!(refused.await, Err(CallError::Closed));
+    assert!(refused_free.await.is_err());
 }
 
 #[tokio::test(start_paused = true)]

@@ -37,8 +37,14 @@ pub(super) struct Shared {
 #[derive(Default)]
 struct Calls {
     last: u64,
-    waiting: HashMap<u64, oneshot::Sender<Result<Value, RpcError>>>,
+    waiting: HashMap<u64, Waiting>,
     closed: bool,
+}
+
+struct Waiting {
+    answer: oneshot::Sender<Result<Value, RpcError>>,
+    /// Until the answer, whoever waits for it.
+    held: Option<Box<dyn Send>>,
 }
 
 impl Peer {
@@ -50,8 +56,23 @@ impl Peer {
     /// Sends a request and waits for its answer, however long that takes. Waits for room in the output first. Dropping the future sends the cancel notification
     /// and forgets the id: an answer that comes all the same is ignored. Null `params` are left out.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, CallError> {
-        let (sender, receiver) = oneshot::channel();
-        let id = self.shared.register(sender)?;
+        self.ask(method, params, None).await
+    }
+
+    /// As `request`. What is `held` is dropped when the other side has done with the request: before the answer is given, also where the future was dropped
+    /// earlier, or with the end of the connection.
+    pub async fn request_holding(
+        &self,
+        method: &str,
+        params: Value,
+        held: impl Send + 'static,
+    ) -> Result<Value, CallError> {
+        self.ask(method, params, Some(Box::new(held))).await
+    }
+
+    async fn ask(&self, method: &str, params: Value, held: Option<Box<dyn Send>>) -> Result<Value, CallError> {
+        let (answer, receiver) = oneshot::channel();
+        let id = self.shared.register(Waiting { answer, held })?;
         let mut call = Call { shared: &self.shared, id, sent: false };
         let body = message::call(Some(id), method, params);
         let place = self.shared.output.place(body.len()).await?;
@@ -78,28 +99,47 @@ impl Shared {
     /// Gives the answer to whoever waits for it. Never waits.
     pub(super) fn answered(&self, id: Option<u64>, outcome: Result<Value, RpcError>) {
         match id.and_then(|id| self.calls().waiting.remove(&id)) {
-            // A receiver that is gone has lost interest a moment ago.
-            Some(waiting) => drop(waiting.send(outcome)),
+            Some(Waiting { answer, held }) => {
+                drop(held);
+                // A receiver that is gone has lost interest.
+                drop(answer.send(outcome));
+            }
             None => tracing::debug!(?id, "an answer to no request that waits for one"),
         }
     }
 
     /// No answer will come any more: all who wait are told.
     pub(super) fn no_more_answers(&self) {
-        let mut calls = self.calls();
-        calls.closed = true;
-        calls.waiting.clear();
+        let waiting = {
+            let mut calls = self.calls();
+            calls.closed = true;
+            std::mem::take(&mut calls.waiting)
+        };
+        // Behind the lock: with them goes what they hold.
+        drop(waiting);
     }
 
-    fn register(&self, sender: oneshot::Sender<Result<Value, RpcError>>) -> Result<u64, Closed> {
+    fn register(&self, waiting: Waiting) -> Result<u64, Closed> {
         let mut calls = self.calls();
         if calls.closed {
             return Err(Closed);
         }
         calls.last += 1;
         let id = calls.last;
-        calls.waiting.insert(id, sender);
+        calls.waiting.insert(id, waiting);
         Ok(id)
+    }
+
+    /// Whether the answer is still to come. What is held for a request that was sent is held until then.
+    fn given_up(&self, id: u64, was_sent: bool) -> bool {
+        let mut calls = self.calls();
+        let is_held = calls.waiting.get(&id).is_some_and(|waiting| waiting.held.is_some());
+        if was_sent && is_held {
+            return true;
+        }
+        let waiting = calls.waiting.remove(&id);
+        drop(calls);
+        waiting.is_some()
     }
 
     fn calls(&self) -> std::sync::MutexGuard<'_, Calls> {
@@ -116,8 +156,7 @@ struct Call<'a> {
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        let waited = self.shared.calls().waiting.remove(&self.id).is_some();
-        if !(waited && self.sent) {
+        if !self.shared.given_up(self.id, self.sent) || !self.sent {
             return;
         }
         let body = match self.shared.cancel {
