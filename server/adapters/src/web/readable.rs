@@ -1,6 +1,7 @@
 //! Pages as Markdown or as plain text. A page may be hostile: elements nested a million deep, repairs that make each tag a thousand elements, or tables
 //! that fill the memory once they are written out. So a tree is made only within bounds, on a thread of its own with a stack that is enough for them; beyond them the page's text is taken, which needs no tree.
 
+mod counted;
 mod growth;
 mod text;
 
@@ -18,6 +19,7 @@ use html5ever::{ParseOpts, parse_document};
 use markup5ever_rcdom::{Node, NodeData, RcDom};
 use tokio::sync::{Semaphore, oneshot};
 
+use counted::Counted;
 use growth::written_bytes;
 use text::text_of;
 
@@ -115,7 +117,8 @@ fn image(handlers: &dyn Handlers, element: Element<'_>) -> Option<htmd::element_
 
 fn tree(page: &str) -> Option<RcDom> {
     let until = Instant::now() + PATIENCE;
-    let mut parser = parse_document(RcDom::default(), ParseOpts::default());
+    let mut parser = parse_document(Counted::default(), ParseOpts::default());
+    let mut last = Look::default();
     let mut rest = page;
     while !rest.is_empty() {
         let mut end = PIECE.min(rest.len());
@@ -125,28 +128,50 @@ fn tree(page: &str) -> Option<RcDom> {
         let (piece, behind) = rest.split_at(end);
         parser.process(StrTendril::from(piece));
         rest = behind;
-        if Instant::now() > until || !is_bounded(&parser.tokenizer.sink.sink.document) {
+        if Instant::now() > until {
             return None;
+        }
+        let tree = &parser.tokenizer.sink.sink;
+        if last.is_due(tree.made()) {
+            last = Look { nodes: bounded_nodes(tree.document())?, made: tree.made() };
         }
     }
     let dom = parser.finish();
-    is_bounded(&dom.document).then_some(dom)
+    bounded_nodes(&dom.document)?;
+    Some(dom)
 }
 
-fn is_bounded(root: &Rc<Node>) -> bool {
+/// Of the tree while it grows. A look goes over the whole of it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Look {
+    nodes: usize,
+    /// That were made until then, for the tree or for what is put into it.
+    made: usize,
+}
+
+impl Look {
+    /// Where the tree may be out of bounds, or twice as large: so that all looks together cost what the tree costs.
+    fn is_due(self, made: usize) -> bool {
+        let more = made - self.made;
+        more >= self.nodes || self.nodes + more > MAX_NODES
+    }
+}
+
+/// How many there are; `None` where they are out of bounds.
+fn bounded_nodes(root: &Rc<Node>) -> Option<usize> {
     let mut nodes = 0;
     let mut waiting = vec![(Rc::clone(root), 0)];
     while let Some((node, depth)) = waiting.pop() {
         nodes += 1;
         if depth > MAX_DEPTH || nodes > MAX_NODES {
-            return false;
+            return None;
         }
         waiting.extend(node.children.borrow().iter().map(|child| (Rc::clone(child), depth + 1)));
         if let NodeData::Element { template_contents, .. } = &node.data {
             waiting.extend(template_contents.borrow().iter().map(|child| (Rc::clone(child), depth + 1)));
         }
     }
-    true
+    Some(nodes)
 }
 
 /// Of the first `title`, its text.

@@ -104,6 +104,46 @@ async fn r19_2_hostile_pages_cost_neither_the_daemon_nor_much_time() {
     assert!(markdown(&"<div>".repeat(300)).is_some(), "within bounds");
 }
 
+/// A tree is not gone over anew with each piece of a page.
+#[test]
+fn r10_1_all_looks_at_a_tree_cost_what_the_tree_costs() {
+    for per_piece in [1, 100, 3_000] {
+        let (mut last, mut seen) = (Look::default(), 0);
+        let nodes = (1..=MAX_NODES / per_piece).map(|pieces| pieces * per_piece);
+        for made in nodes.take(640) {
+            if last.is_due(made) {
+                last = Look { nodes: made, made };
+                seen += made;
+            }
+            // What is on the way out of bounds is not overlooked.
+            assert!(last.is_due(made + MAX_NODES));
+        }
+        let whole = 640.min(MAX_NODES / per_piece) * per_piece;
+        assert!(seen <= 2 * whole, "{seen} for {whole}");
+    }
+}
+
+/// What stands in the tree is counted when it is made.
+#[test]
+fn r19_2_no_node_is_made_that_is_not_counted() {
+    let formatting: String = (0..200).map(|id| format!("<b id={id}><p>x")).collect();
+    let pages = [
+        "<!doctype html><!-- a --><p>one<br>two<p>three".to_owned(),
+        "<table>foster<tr>parents<td>x</table>".to_owned(),
+        "<template><p>x</p></template><?pi x><svg><a/></svg>".to_owned(),
+        "<select><button><selectedcontent></selectedcontent></button><option selected><b>x</b><i>y</i></option></select>".to_owned(),
+        formatting,
+    ];
+    for page in pages {
+        let mut parser = parse_document(Counted::default(), ParseOpts::default());
+        parser.process(StrTendril::from(page.as_str()));
+        let tree = &parser.tokenizer.sink.sink;
+        let nodes = bounded_nodes(tree.document()).unwrap_or_default();
+        // But for the document.
+        assert!(nodes > 2 && nodes - 1 <= tree.made(), "{nodes} of {} made: {page:.60}", tree.made());
+    }
+}
+
 /// Markdown writes a quotation's mark before each line, and pads a table's cells to the widest: pages whose Markdown is a thousand times their size.
 #[tokio::test]
 async fn r19_2_r10_1_a_page_does_not_grow() {
