@@ -11,7 +11,7 @@ use crate::workbench::Taking;
 
 #[tokio::test]
 async fn r5_1_r5_2_a_failed_write_that_may_have_come_stays_recorded() {
-    let full = || DiskError::Other { path: in_project("a"), reason: "no space left on the device".to_owned() };
+    let full = || DiskError::Torn { path: in_project("a"), reason: "no space left on the device".to_owned() };
     // Cut off in the middle, or come whole after all.
     for (stands, undone, text) in [("tw", "CONFLICT", "tw"), ("two\n", "a: restored", "one\n")] {
         let mut desk = Desk::new().await;
@@ -36,11 +36,13 @@ async fn r5_1_r6_2_what_an_editor_writes_after_its_time_is_found_by_undo() {
     let mut desk = Desk::new().await;
     desk.put("a", "one\n");
     desk.editor.put_buffer("/home/user/project/a", "one\n");
-    // Which said no has not written it, and does not later.
-    desk.editor.serves_texts(TextAccess { reads: true, writes: true }, Taking::Refuses);
-    desk.turn("x", &[edit("a", "one", "two")]).await;
-    assert!(desk.result().contains("a: unchanged"), "{}", desk.result());
-    assert_eq!(desk.world.changes.of(desk.session.id()), []);
+    // Which said no, or that it cannot, has not written it, and does not later.
+    for taking in [Taking::Refuses, Taking::Lacks] {
+        desk.editor.serves_texts(TextAccess { reads: true, writes: true }, taking);
+        desk.turn("x", &[edit("a", "one", "two")]).await;
+        assert!(desk.result().contains("a: unchanged"), "{taking:?} {}", desk.result());
+        assert_eq!(desk.world.changes.of(desk.session.id()), [], "{taking:?}");
+    }
     desk.editor.serves_texts(TextAccess { reads: true, writes: true }, Taking::Waits);
     desk.turn("y", &[edit("a", "one", "two")]).await;
     assert!(desk.result().contains("a: MAY BE CHANGED"), "{}", desk.result());
@@ -52,13 +54,56 @@ async fn r5_1_r6_2_what_an_editor_writes_after_its_time_is_found_by_undo() {
 }
 
 #[tokio::test]
-async fn r5_1_c23_what_was_surely_not_written_is_not_recorded() {
+async fn r5_1_r6_2_what_an_editor_cannot_edit_is_not_recorded() {
     let mut desk = Desk::new().await;
     desk.put("a", "one\n");
-    desk.world.disk.fail(Operation::Write, &in_project("a"), DiskError::Denied(in_project("a")));
-    desk.turn("x", &[edit("a", "one", "two")]).await;
-    assert!(desk.result().contains("a: unchanged"), "{}", desk.result());
-    assert_eq!(desk.world.changes.of(desk.session.id()), []);
+    let uri = desk.open("a", "one\n");
+    for (act, is_recorded) in [(Act::Lack, false), (Act::Lie, true)] {
+        desk.editor.will(act);
+        desk.turn("x", &[edit("a", "one", "two")]).await;
+        assert_eq!(desk.buffer(&uri), "one\n");
+        assert_eq!(!desk.world.changes.of(desk.session.id()).is_empty(), is_recorded);
+    }
+}
+
+#[tokio::test]
+async fn r5_1_r6_2_a_new_file_that_its_editor_may_write_yet_stays_recorded_where_the_disk_refuses_it() {
+    let path = in_project("n");
+    for refused in [DiskError::Exists(path.clone()), DiskError::Changed(path.clone()), DiskError::Denied(path.clone())]
+    {
+        for (taking, may_come) in
+            [(Taking::Waits, true), (Taking::Lies, true), (Taking::Refuses, false), (Taking::Lacks, false)]
+        {
+            let mut desk = Desk::new().await;
+            desk.editor.serves_texts(TextAccess { reads: true, writes: true }, taking);
+            desk.world.disk.fail(Operation::Write, &path, refused.clone());
+            desk.turn("x", &[write("n", "new\n")]).await;
+            let (result, rows) = (desk.result(), desk.world.changes.of(desk.session.id()));
+            assert_eq!(result.contains("n: MAY BE CHANGED"), may_come, "{refused} {taking:?} {result}");
+            assert_eq!(!rows.is_empty(), may_come, "{refused} {taking:?} {rows:?}");
+            if !may_come {
+                continue;
+            }
+            desk.world.disk.mend(Operation::Write, &path);
+            desk.put("n", "new\n");
+            assert_eq!(desk.undo(UndoWhat::Last).await, ["n: removed"], "{refused} {taking:?}");
+            assert_eq!(desk.text("n"), None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn r5_1_c23_what_was_surely_not_written_is_not_recorded() {
+    let path = in_project("a");
+    let full = DiskError::Other { path: path.clone(), reason: "no space left on the device".to_owned() };
+    for refused in [DiskError::Denied(path.clone()), DiskError::IsDirectory(path.clone()), full] {
+        let mut desk = Desk::new().await;
+        desk.put("a", "one\n");
+        desk.world.disk.fail(Operation::Write, &path, refused);
+        desk.turn("x", &[edit("a", "one", "two")]).await;
+        assert!(desk.result().contains("a: unchanged"), "{}", desk.result());
+        assert_eq!(desk.world.changes.of(desk.session.id()), []);
+    }
 }
 
 #[tokio::test]

@@ -64,8 +64,12 @@ pub enum DiskError {
     IsDirectory(AbsPath),
     #[error("no permission for {0}")]
     Denied(AbsPath),
+    /// Refused or failed otherwise, and nothing was done.
     #[error("{path}: {reason}")]
     Other { path: AbsPath, reason: String },
+    /// Something of the change may be there, or come yet.
+    #[error("{path}: {reason}")]
+    Torn { path: AbsPath, reason: String },
 }
 
 /// All of it blocks. `adapters` calls it on the blocking pool, behind the engine's `Files` port.

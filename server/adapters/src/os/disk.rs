@@ -243,10 +243,15 @@ fn write_in_folder(
     check()?;
     still_there()?;
     match temporary {
-        Some(temporary) => temporary.replace(name),
-        None => folder.overwrite(name, bytes),
+        Some(temporary) => temporary.replace(name).map_err(io_error),
+        None => overwrite(real, folder.open_to_write(name).map_err(io_error)?, bytes),
     }
-    .map_err(io_error)
+}
+
+/// Without a temporary file: for a folder in which none can be made, and for a file whose owner or whose other names a rename would take. Not atomic.
+fn overwrite(real: &AbsPath, mut file: File, bytes: &[u8]) -> Result<(), DiskError> {
+    let written = file.write_all(bytes).and_then(|()| file.set_len(bytes.len() as u64));
+    written.map_err(|error| DiskError::Torn { path: real.clone(), reason: error.to_string() })
 }
 
 /// Walks by hand, since the system's own resolution stops at what does not exist.
@@ -388,6 +393,7 @@ fn named(error: DiskError, path: &AbsPath) -> DiskError {
         DiskError::IsDirectory(_) => DiskError::IsDirectory(path),
         DiskError::Denied(_) => DiskError::Denied(path),
         DiskError::Other { reason, .. } => DiskError::Other { path, reason },
+        DiskError::Torn { reason, .. } => DiskError::Torn { path, reason },
     }
 }
 

@@ -146,7 +146,8 @@ fn a_read_only_file_is_not_replaced() {
 fn overwriting_in_place_leaves_no_old_tail() {
     let (_temp, ws) = temp();
     fs::write(ws.join("f").as_path(), "a long old text").unwrap();
-    Folder::open(ws.as_path(), Missing::Fail).unwrap().overwrite(OsStr::new("f"), b"new").unwrap();
+    let folder = Folder::open(ws.as_path(), Missing::Fail).unwrap();
+    overwrite(&ws.join("f"), folder.open_to_write(OsStr::new("f")).unwrap(), b"new").unwrap();
     assert_eq!(text_at(&ws.join("f")), "new");
 }
 
@@ -418,4 +419,37 @@ fn r5_3_only_an_empty_folder_is_removed() {
     OsDisk.remove_folder_real(&folder).unwrap();
     assert_eq!(OsDisk.remove_folder_real(&folder), Err(DiskError::NotFound(folder)));
     assert_eq!(names(&ws), ["link"]);
+}
+
+#[test]
+fn r5_1_c23_only_what_may_have_come_by_halves_is_torn() {
+    let (_temp, ws) = temp();
+    let (pipe, file, read_only) = (ws.join("pipe"), ws.join("file"), ws.join("read-only"));
+    rustix::fs::mknodat(rustix::fs::CWD, pipe.as_path(), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    for file in [&file, &read_only] {
+        fs::write(file.as_path(), "x").unwrap();
+    }
+    fs::set_permissions(read_only.as_path(), fs::Permissions::from_mode(0o444)).unwrap();
+    let below = file.join("below");
+    let too_long = ws.join("n".repeat(300));
+    for refused in [&pipe, &below, &ws, &read_only, &too_long] {
+        for expected in [Expected::Absent, bytes_of("x")] {
+            let written = OsDisk.write_real(refused, b"y", expected);
+            assert!(!matches!(written, Ok(()) | Err(DiskError::Torn { .. })), "{written:?}");
+        }
+        let moved = [
+            OsDisk.rename_real(refused, &file.join("other"), ContentHash::of(b"x")),
+            OsDisk.rename_real(&file, refused, ContentHash::of(b"x")),
+            OsDisk.create_real(refused, b"y", 0o600),
+        ];
+        for moved in moved {
+            assert!(!matches!(moved, Ok(()) | Err(DiskError::Torn { .. })), "{moved:?}");
+        }
+    }
+    assert_eq!((text_at(&file), text_at(&read_only)), ("x".to_owned(), "x".to_owned()));
+    // What is written in its place may end anywhere.
+    if let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") {
+        let written = overwrite(&file, full, b"y");
+        assert!(matches!(written, Err(DiskError::Torn { .. })), "{written:?}");
+    }
 }

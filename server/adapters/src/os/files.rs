@@ -28,8 +28,8 @@ impl DiskFiles {
             let name = path.clone();
             match tokio::task::spawn_blocking(move || work(&*disk, &path)).await {
                 Ok(result) => result,
-                // A panic, or the end of the runtime: it costs this one request.
-                Err(error) => Err(DiskError::Other { path: name, reason: error.to_string() }),
+                // A panic, or the end of the runtime: it costs this one request, and nobody knows how far it came.
+                Err(error) => Err(DiskError::Torn { path: name, reason: error.to_string() }),
             }
         })
     }

@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
@@ -140,12 +140,10 @@ impl Folder {
         }
     }
 
-    /// Without a temporary file: for a folder in which none can be made, and for a file whose owner or whose other names a rename would take. Not atomic.
-    pub(super) fn overwrite(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
+    /// A file to write in its place.
+    pub(super) fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let mut file = File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?);
-        file.write_all(bytes)?;
-        file.set_len(bytes.len() as u64)
+        Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?))
     }
 
     pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {

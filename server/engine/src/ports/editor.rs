@@ -102,6 +102,14 @@ impl EditorError {
             Self::Unsupported | Self::Gone => false,
         }
     }
+
+    /// Whether it may be done all the same, or be done yet.
+    pub fn may_come(&self) -> bool {
+        match self {
+            Self::Refused { .. } | Self::Unsupported => false,
+            Self::Gone => true,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

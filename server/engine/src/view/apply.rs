@@ -240,18 +240,22 @@ impl View {
         if self.overlay.get(&edit.key).is_some() {
             return Err(DiskError::Changed(edit.path.clone()).into());
         }
+        let mut may_come = false;
         if let Route::Editor(through) = &edit.route {
             match self.write_through(edit, through).await {
                 // The editor may take no files from outside of its project; where there is none, nothing of its can be lost.
                 Err(failure) if edit.before.is_none() => {
                     tracing::debug!(error = %failure.error, "a new file is written without the editor");
+                    may_come = failure.may_come;
                 }
                 written => return written.map(Some),
             }
         }
         let bytes = encode_rope(&edit.after, edit.encoding);
-        self.files.write_real(edit.key.path().clone(), bytes, edit.expected()).await?;
-        Ok(None)
+        match self.files.write_real(edit.key.path().clone(), bytes, edit.expected()).await {
+            Ok(()) => Ok(None),
+            Err(error) => Err(StepFailure { may_come: may_come || may_have_come(&error), error }),
+        }
     }
 
     async fn late_failure(
@@ -263,7 +267,7 @@ impl View {
         label: &str,
         recorded: Recorded<'_>,
     ) -> CommitError {
-        let moved = matches!(error, DiskError::Changed(_) | DiskError::Exists(_));
+        let moved = matches!(error, DiskError::Changed(_) | DiskError::Exists(_)) && !may_come;
         if moved && shown.is_empty() && done.is_empty() {
             recorded.void().await;
             return CommitError::BaseMoved(error.to_string());

@@ -46,7 +46,7 @@ pub(super) enum OpenFailure {
         reason: String,
         /// What the editor has applied all the same.
         shown: Vec<Shown>,
-        /// The editor has not said no: the rest may be shown yet.
+        /// The rest may be shown yet.
         may_come: bool,
     },
 }
@@ -63,14 +63,14 @@ impl View {
             Err(failure) => failure,
         };
         if !refusal.retry || !shown.is_empty() {
-            return Err(OpenFailure::Refused { reason: refusal.reason, shown, may_come: !refusal.retry });
+            return Err(OpenFailure::Refused { reason: refusal.reason, shown, may_come: refusal.may_come });
         }
         self.typing_told(&batch).await;
         let batch = self.rebased(batch)?;
         self.send(&batch, label).await.map_err(|(refusal, shown)| OpenFailure::Refused {
             reason: format!("conflict: {} again, also for its present text", refusal.reason),
             shown,
-            may_come: !refusal.retry,
+            may_come: refusal.may_come,
         })
     }
 
@@ -106,8 +106,13 @@ impl View {
                     "the editor reported the edit of {names} as done, but its text did not change within 1 s"
                 ),
                 retry: false,
+                may_come: true,
             },
-            Err(error) => Refusal { reason: format!("{names} was not changed: {error}"), retry: error.retry() },
+            Err(error) => Refusal {
+                reason: format!("{names} was not changed: {error}"),
+                retry: error.retry(),
+                may_come: error.may_come(),
+            },
         };
         Err((refusal, shown))
     }
@@ -175,6 +180,7 @@ pub(super) struct Refusal {
     pub(super) reason: String,
     /// Whether the present text may be accepted.
     retry: bool,
+    may_come: bool,
 }
 
 /// Announcements of one batch, withdrawn when the batch is over.

@@ -19,12 +19,13 @@ pub(super) const MAY_BE_CHANGED: &str = "MAY BE CHANGED, by halves or a while fr
 /// Whether something of a write that failed so may be in the file. Its row stays: it holds the text before, and an undo finds by the contents what came of it.
 pub(super) fn may_have_come(error: &DiskError) -> bool {
     match error {
-        DiskError::Other { .. } => true,
+        DiskError::Torn { .. } => true,
         DiskError::NotFound(_)
         | DiskError::Exists(_)
         | DiskError::Changed(_)
         | DiskError::IsDirectory(_)
-        | DiskError::Denied(_) => false,
+        | DiskError::Denied(_)
+        | DiskError::Other { .. } => false,
     }
 }
 

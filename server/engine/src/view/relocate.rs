@@ -140,7 +140,7 @@ impl View {
             // Back to where it was: the caller knows it as not begun.
             if let Err(stays) = self.files.rename_real(to.clone(), path.clone(), hash).await {
                 let reason = format!("{error}; and it stays at {to}: {stays}");
-                return Err(DiskError::Other { path: relocation.path.clone(), reason });
+                return Err(DiskError::Torn { path: relocation.path.clone(), reason });
             }
             return Err(error);
         }

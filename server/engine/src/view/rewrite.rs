@@ -162,7 +162,7 @@ impl View {
         let mode = to.mode.filter(|mode| from.mode != Some(*mode));
         let by_halves = |error: DiskError, reason: String| {
             let reason = format!("{error}; {reason}");
-            DiskError::Other { path: path.clone(), reason }
+            DiskError::Torn { path: path.clone(), reason }
         };
         let write = async || match from.bytes == to.bytes {
             true => Ok(()),

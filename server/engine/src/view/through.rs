@@ -73,9 +73,8 @@ impl View {
             |now: &str| edit.before.as_ref().is_some_and(|before| plain(now) == plain(&before.text.to_string()));
         match (now, said) {
             (Some(now), _) if !is_before(&now) => Ok(Rope::from(now.strip_prefix(MARK).unwrap_or(&now))),
-            (_, Err(error)) if error.retry() => Err(failed(format!("it was not changed: {error}"), false)),
-            // It has not said no, and may write it yet.
-            (_, Err(error)) => Err(failed(format!("it is not changed yet: {error}"), true)),
+            (_, Err(error)) if error.may_come() => Err(failed(format!("it is not changed yet: {error}"), true)),
+            (_, Err(error)) => Err(failed(format!("it was not changed: {error}"), false)),
             (_, Ok(())) => {
                 let reason = "the editor reported the change as done, but the text is what it was before";
                 Err(failed(reason.to_owned(), true))

@@ -20,6 +20,8 @@ use crate::ports::{
 /// What the editor does with the next edit.
 pub(crate) enum Act {
     Refuse,
+    /// Has no means to edit.
+    Lack,
     /// Says yes and does nothing.
     Lie,
     /// Somebody types first, and the version no longer fits.
@@ -43,6 +45,8 @@ pub(crate) enum Taking {
     /// Into the buffer alone.
     Keeps,
     Refuses,
+    /// Has no means to write.
+    Lacks,
     /// Says nothing, and does nothing yet.
     Waits,
     /// Says yes and does nothing.
@@ -137,6 +141,7 @@ impl BenchEditor {
         let taking = *lock(&self.taking);
         let text = match taking {
             Taking::Refuses => return Err(EditorError::Refused { reason: Some("not mine".to_owned()) }),
+            Taking::Lacks => return Err(EditorError::Unsupported),
             Taking::Waits => return Err(EditorError::Gone),
             Taking::Lies => return Ok(()),
             Taking::Saves | Taking::Keeps => text,
@@ -198,6 +203,7 @@ impl Editor for BenchEditor {
             match act {
                 None => self.applies(&request, None),
                 Some(Act::Refuse) => refused,
+                Some(Act::Lack) => Err(EditorError::Unsupported),
                 Some(Act::Lie) => Ok(()),
                 Some(Act::TypeAndRefuse(typing)) => {
                     self.types(&request.documents[0].uri, &typing);
