@@ -16,7 +16,7 @@ use crate::message::FileDiff;
 use crate::ports::StoreError;
 
 pub(crate) use back::{Back, UNDO};
-pub(crate) use net::{is_of_agent, newest_undo, of_turn, turns_in_force};
+pub(crate) use net::{is_of_agent, newest_undo, of_turn, rows_of_newest_undo, turns_in_force};
 pub use recorder::{FileChanged, Recorder, Recording};
 
 /// Contents of changed files that are kept over all sessions where the user sets nothing else, bytes.

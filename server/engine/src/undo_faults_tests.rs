@@ -279,3 +279,109 @@ async fn r5_1_a_close_leaves_no_undo_of_a_file_half_done() {
         answer(&desk)
     );
 }
+
+fn is_undo(change: &crate::ports::Change) -> bool {
+    matches!(change.by, By::Undo { .. })
+}
+
+#[tokio::test]
+async fn r5_2_what_an_undo_could_not_do_is_done_after_another_turn() {
+    let mut desk = Desk::new().await;
+    desk.put("lib/a", "one\n");
+    desk.by_command("msg_1", vec![changed("src/a", Some(b"one\n"), None), changed("lib/a", None, Some(b"one\n"))])
+        .await;
+    for (operation, file) in [(Operation::Write, "src/a"), (Operation::Rename, "lib/a")] {
+        desk.world.disk.fail(operation, &in_project(file), DiskError::Denied(in_project(file)));
+    }
+    let said = desk.undo(UndoWhat::Last).await;
+    assert!(said.iter().all(|said| said.contains("left as it is") && said.contains("no permission")), "{said:?}");
+    let rows = desk.world.changes.of(desk.session.id());
+    assert!(!rows.iter().any(is_undo), "{rows:?}");
+    for (operation, file) in [(Operation::Write, "src/a"), (Operation::Rename, "lib/a")] {
+        desk.world.disk.mend(operation, &in_project(file));
+    }
+    desk.turn("y", &[write("n", "new\n")]).await;
+    assert_eq!(desk.undo(UndoWhat::Last).await, ["n: removed"]);
+    assert_eq!(desk.undo(UndoWhat::Last).await, ["lib/a: removed", "src/a: restored"]);
+    assert_eq!((desk.text("src/a").as_deref(), desk.text("lib/a")), (Some("one\n"), None));
+}
+
+#[tokio::test]
+async fn r5_2_c33_a_move_back_whose_text_or_bits_fail_has_not_begun_or_is_told() {
+    let content = |bytes: &[u8], mode| Some(NewContent::new(bytes.to_vec(), Some(mode)));
+    let wide = b"\xff\xfeh\0o\0".as_slice();
+    // Which is to fail, at which path; whether the text is another one.
+    for (fails, is_text) in [
+        (vec![(Operation::Write, "a")], true),
+        (vec![(Operation::SetMode, "a")], true),
+        (vec![(Operation::SetMode, "a")], false),
+        (vec![(Operation::Write, "a"), (Operation::Rename, "a")], true),
+    ] {
+        let mut desk = Desk::new().await;
+        let now = if is_text { wide } else { b"ho" };
+        desk.put("b", now);
+        desk.world.disk.put_mode(&in_project("b"), 0o755);
+        let before = if is_text { b"hi".as_slice() } else { b"ho" };
+        let row = FileChanged {
+            moved_to: Some(in_project("b")),
+            before: content(before, 0o644),
+            after: content(now, 0o755),
+            ..changed("a", None, None)
+        };
+        desk.by_command("msg_1", vec![row]).await;
+        for (operation, file) in &fails {
+            desk.world.disk.fail(*operation, &in_project(file), DiskError::Denied(in_project(file)));
+        }
+        let said = desk.undo(UndoWhat::Last).await.remove(0);
+        let is_begun = fails.len() > 1 || fails[0].0 == Operation::SetMode && is_text;
+        assert_eq!(said.contains("MAY BE CHANGED") && said.contains("it stands at"), is_begun, "{fails:?} {said}");
+        let stands = if is_begun { "a" } else { "b" };
+        let text = if is_begun && fails.len() == 1 { before } else { now };
+        assert_eq!(desk.bytes(stands).as_deref(), Some(text), "{fails:?} {said}");
+        assert_eq!(desk.bytes(if is_begun { "b" } else { "a" }), None, "{fails:?} {said}");
+        let rows = desk.world.changes.of(desk.session.id());
+        assert_eq!(rows.iter().any(is_undo), is_begun, "{fails:?} {rows:?}");
+        if is_begun {
+            continue;
+        }
+        // Nothing of it counts as done, whatever comes in between.
+        desk.world.disk.mend(fails[0].0, &in_project(fails[0].1));
+        desk.turn("y", &[write("n", "new\n")]).await;
+        assert_eq!(desk.undo(UndoWhat::Last).await, ["n: removed"]);
+        assert_eq!(desk.undo(UndoWhat::Last).await, ["b: moved back to a"]);
+        assert_eq!((desk.bytes("a").as_deref(), desk.bytes("b")), (Some(before), None));
+        assert_eq!(desk.world.disk.stat(&in_project("a")).unwrap().mode, Some(0o644));
+    }
+}
+
+#[tokio::test]
+async fn r5_3_an_undo_that_was_recorded_and_not_done_is_done_after_another_turn() {
+    // The turn in between changes another file, or the same one.
+    for (other, text) in [("b", "two\n"), ("a", "three\n")] {
+        let mut desk = Desk::new().await;
+        desk.put("a", "one\n");
+        desk.put("b", "one\n");
+        desk.turn("x", &[edit("a", "one", "two")]).await;
+        let first = desk.world.changes.of(desk.session.id()).remove(0);
+        let by = By::Undo { of: vec![first.id] };
+        let recorder = desk.session.context().recording.recorder(MessageId::new("msg_undo"), None, by, MOST_KEPT);
+        // Killed before the write.
+        recorder.record(vec![changed("a", Some(b"two\n"), Some(b"one\n"))]).await.unwrap();
+        desk.turn("y", &[edit(other, if other == "a" { "two" } else { "one" }, "three")]).await;
+        assert_eq!(desk.text("a").as_deref(), Some(text));
+        assert_eq!(desk.undo(UndoWhat::Last).await, [format!("{other}: restored")]);
+        assert_eq!(desk.text("a").as_deref(), Some("two\n"));
+        assert_eq!(desk.undo(UndoWhat::Last).await, ["a: restored"]);
+        assert_eq!(desk.text("a").as_deref(), Some("one\n"));
+        assert_eq!(desk.session.undo(UndoWhat::Last).await, Err(UndoError::NothingToUndo));
+    }
+    // One that was done stays so where a later turn does the same again.
+    let mut desk = Desk::new().await;
+    desk.put("a", "one\n");
+    desk.turn("x", &[edit("a", "one", "two")]).await;
+    let turn = desk.world.changes.of(desk.session.id())[0].turn.clone();
+    desk.undo(UndoWhat::Last).await;
+    desk.turn("y", &[edit("a", "one", "two")]).await;
+    assert_eq!(desk.undo(UndoWhat::Turn(turn)).await, ["a: unchanged, there was nothing to do"]);
+    assert_eq!(desk.text("a").as_deref(), Some("two\n"));
+}

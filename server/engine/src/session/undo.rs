@@ -9,7 +9,8 @@ use crate::ids::MessageId;
 use crate::message::{Entry, PromptPart};
 use crate::ports::{By, Change, StoreError};
 use crate::undo::{
-    Back, UndoError, UndoOutcome, UndoReport, UndoWhat, UndoneFile, is_of_agent, newest_undo, of_turn, turns_in_force,
+    Back, UndoError, UndoOutcome, UndoReport, UndoWhat, UndoneFile, is_of_agent, newest_undo, of_turn,
+    rows_of_newest_undo, turns_in_force,
 };
 
 /// The longest title of a turn, in characters.
@@ -66,13 +67,10 @@ impl Context {
         let id = MessageId::next(&*self.ports.ids);
         let back = Back { session: &self.id, view: &view, files, recording: &self.recording, id: &id, most_kept };
         let mut all = changes.list(self.id.clone()).await?;
-        if let Some(undo) = all.last().filter(|last| matches!(last.by, By::Undo { .. })).map(|last| last.turn.clone()) {
-            let rows: Vec<&Change> = all.iter().filter(|change| change.turn == undo).collect();
-            let never = back.never_done(&rows).await;
-            if !never.is_empty() {
-                changes.void(self.id.clone(), never).await?;
-                all = changes.list(self.id.clone()).await?;
-            }
+        let never = back.never_done(&rows_of_newest_undo(&all), &all).await;
+        if !never.is_empty() {
+            changes.void(self.id.clone(), never).await?;
+            all = changes.list(self.id.clone()).await?;
         }
         let mut meant = self.meant(&all, &what)?;
         if let Some(running) = running

@@ -72,11 +72,22 @@ impl Back<'_> {
     }
 
     /// The rows of an undo that was recorded and never came to be, since the daemon died in between or the user took it back in his editor.
-    pub(crate) async fn never_done(&self, rows: &[&Change]) -> Vec<ChangeId> {
+    /// `all` are the session's.
+    pub(crate) async fn never_done(&self, rows: &[&Change], all: &[Change]) -> Vec<ChangeId> {
         let mut never = Vec::new();
-        for row in rows.iter().filter(|row| row.before.is_some() || row.after.is_some()) {
+        for row in rows.iter().filter(|row| !is_nothing(row)) {
             let hash = |content: &Option<FileContent>| content.as_ref().map(|content| content.hash);
             if hash(&row.before) == hash(&row.after) && row.moved_to.is_none() {
+                continue;
+            }
+            // What came later has found the file as the undo had left it.
+            let mut later = all.iter().skip_while(|other| other.id != row.id).skip(1);
+            let is_of_path = |other: &&Change| other.path == row.path || *other.target() == row.path;
+            if let Some(later) = later.find(|other| !is_nothing(other) && is_of_path(other)) {
+                let found = later.before.filter(|_| later.path == row.path);
+                if hash(&found) == hash(&row.before) {
+                    never.push(row.id);
+                }
                 continue;
             }
             let is_before = match (self.present(&row.path).await, &row.before) {
@@ -132,6 +143,7 @@ impl Back<'_> {
             let now = match self.look(group).await {
                 Ok(now) => now,
                 Err((path, error)) => {
+                    reason = format!("{path}: {error}");
                     outcomes.insert(path, UndoOutcome::Failed { reason: error });
                     break;
                 }

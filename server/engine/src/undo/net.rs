@@ -163,6 +163,17 @@ pub(super) fn undone(changes: &[Change]) -> BTreeSet<ChangeId> {
     undone
 }
 
+/// The rows of the newest undo that is in force, whatever it was of.
+pub(crate) fn rows_of_newest_undo(changes: &[Change]) -> Vec<&Change> {
+    let undone = undone(changes);
+    let is_in_force = |change: &&Change| matches!(change.by, By::Undo { .. }) && !undone.contains(&change.id);
+    let newest = changes.iter().rev().find(is_in_force);
+    changes
+        .iter()
+        .filter(|change| newest.is_some_and(|newest| change.turn == newest.turn) && is_in_force(change))
+        .collect()
+}
+
 /// The agent's changes of a turn, and what of them was taken back alone.
 pub(crate) fn of_turn<'a>(changes: &'a [Change], turn: &MessageId) -> Vec<&'a Change> {
     let undone = undone(changes);

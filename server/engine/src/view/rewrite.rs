@@ -63,14 +63,11 @@ impl View {
             }
             Err(error) => {
                 let may_come = may_have_come(&error);
-                let is_begun = rewrite.moved_to.is_some() || may_come;
-                if !is_begun {
+                if !may_come {
                     recorded.void().await;
                 }
                 Err(match error {
-                    DiskError::Changed(_) | DiskError::Exists(_) if !is_begun => {
-                        CommitError::BaseMoved(error.to_string())
-                    }
+                    DiskError::Changed(_) | DiskError::Exists(_) => CommitError::BaseMoved(error.to_string()),
                     _ if may_come => ToolError::Tell(format!("{error}; {MAY_BE_CHANGED}")).into(),
                     _ => ToolError::Tell(error.to_string()).into(),
                 })
@@ -151,14 +148,24 @@ impl View {
             (Some(from), None) => return self.files.remove_real(path, ContentHash::of(&from.bytes)).await,
             (Some(from), Some(to)) => (from, to),
         };
+        let Some(target) = &rewrite.moved_to else { return self.change(&path, from, to).await };
         let hash = ContentHash::of(&from.bytes);
-        let path = match &rewrite.moved_to {
-            Some(target) => {
-                self.files.rename_real(path, target.clone(), hash).await?;
-                target.clone()
-            }
-            None => path,
-        };
+        self.files.rename_real(path.clone(), target.clone(), hash).await?;
+        let Err(error) = self.change(target, from, to).await else { return Ok(()) };
+        let stands = format!("{error}; it stands at {target} by now");
+        if may_have_come(&error) {
+            return Err(DiskError::Torn { path, reason: stands });
+        }
+        // Back to where it was: as if nothing had begun.
+        match self.files.rename_real(target.clone(), path.clone(), hash).await {
+            Ok(()) => Err(error),
+            Err(stays) => Err(DiskError::Torn { path, reason: format!("{stands}: {stays}") }),
+        }
+    }
+
+    /// Of a file that stays where it is.
+    async fn change(&self, path: &AbsPath, from: &FileBytes, to: &FileBytes) -> Result<(), DiskError> {
+        let hash = ContentHash::of(&from.bytes);
         let mode = to.mode.filter(|mode| from.mode != Some(*mode));
         let by_halves = |error: DiskError, reason: String| {
             let reason = format!("{error}; {reason}");
