@@ -385,3 +385,44 @@ async fn r5_3_an_undo_that_was_recorded_and_not_done_is_done_after_another_turn(
     assert_eq!(desk.undo(UndoWhat::Turn(turn)).await, ["a: unchanged, there was nothing to do"]);
     assert_eq!(desk.text("a").as_deref(), Some("two\n"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn r5_1_commands_that_are_asked_for_together_are_answered_in_their_order() {
+    let mut desk = Desk::new().await;
+    let (uri, first, go_on) = undo_that_waits(&mut desk).await;
+    let rest = ["/diff", "/redo", "/diff", "/undo", "/diff", "/redo"].map(|text| say(&desk, text));
+    chosen(&desk).await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    go_on.send(()).unwrap();
+    assert_eq!(first.await, TurnEnd::Done);
+    assert_eq!(futures::future::join_all(rest).await, vec![TurnEnd::Done; 6]);
+    let answer = |entry: &Entry| match entry {
+        Entry::Answer { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    let answers: Vec<String> = desk.world.store.entries(desk.session.id()).iter().filter_map(answer).collect();
+    assert_eq!(answers.len(), 7);
+    for (index, said) in answers.iter().enumerate() {
+        let is_of = if index % 2 == 0 { said.contains("a: restored") } else { said.contains("```diff") };
+        assert!(is_of, "{index} {answers:?}");
+    }
+    assert_eq!((desk.buffer(&uri).as_str(), desk.text("b").as_deref()), ("two\n", Some("two\n")));
+}
+
+#[tokio::test]
+async fn r5_1_commands_that_wait_are_cancelled_at_once_and_what_comes_after_waits_on() {
+    let mut desk = Desk::new().await;
+    let (_, first, go_on) = undo_that_waits(&mut desk).await;
+    let rest = ["/diff", "/undo", "/redo"].map(|text| say(&desk, text));
+    chosen(&desk).await;
+    desk.session.cancel();
+    assert_eq!(futures::future::join_all(rest).await, vec![TurnEnd::Cancelled; 3]);
+    let mut after = say(&desk, "/diff");
+    chosen(&desk).await;
+    assert_eq!((&mut after).now_or_never(), None, "the first is under way");
+    go_on.send(()).unwrap();
+    assert_eq!((first.await, after.await), (TurnEnd::Cancelled, TurnEnd::Done));
+    assert_eq!(desk.text("b").as_deref(), Some("two\n"));
+}

@@ -25,6 +25,8 @@ pub(crate) struct Actor {
     tasks: TaskTracker,
     /// Those that are answered without a model. What is begun of them outlives even an actor that is dropped.
     commands: TaskTracker,
+    /// Fires when the one that was asked for last is over, and all before it.
+    last_command: CancellationToken,
     running: Option<Running>,
     waiting: Vec<Waiting>,
 }
@@ -51,7 +53,9 @@ impl Actor {
     ) -> Self {
         let commands = TaskTracker::new();
         commands.close();
-        Self { context, mailbox, closing, tasks, commands, running: None, waiting: Vec::new() }
+        let last_command = CancellationToken::new();
+        last_command.cancel();
+        Self { context, mailbox, closing, tasks, commands, last_command, running: None, waiting: Vec::new() }
     }
 
     /// Until the session closes or all its handles are gone.
@@ -91,9 +95,19 @@ impl Actor {
                 return;
             }
             let context = Arc::clone(&self.context);
+            let over = CancellationToken::new();
+            let before = std::mem::replace(&mut self.last_command, over.clone());
+            // Fires also where the task panics, or is dropped.
+            let over = over.drop_guard();
             let run = async move {
+                let _over = over;
+                let end = match turn.cancel.run_until_cancelled(before.cancelled()).await {
+                    Some(()) => context.run_command(command, &turn.cancel).await,
+                    None => TurnEnd::Cancelled,
+                };
                 // Whoever asked may be gone.
-                let _ = done.send(context.run_command(command, &turn.cancel).await);
+                let _ = done.send(end);
+                before.cancelled().await;
             };
             self.tasks.spawn(self.commands.track_future(run));
             return;
