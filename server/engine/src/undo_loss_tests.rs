@@ -118,6 +118,22 @@ async fn r5_2_what_stands_in_the_way_stays_whatever_it_is() {
 }
 
 #[tokio::test]
+async fn r5_2_a_text_that_nobody_may_write_stays_until_it_may_be_written() {
+    let desk = Desk::new().await;
+    desk.put("a", "two\n");
+    let content = |bytes: &[u8]| Some(NewContent::new(bytes.to_vec(), Some(0o444)));
+    let row = FileChanged { before: content(b"one\n"), after: content(b"two\n"), ..changed("a", None, None) };
+    desk.by_command("msg_1", vec![row]).await;
+    desk.world.disk.put_mode(&in_project("a"), 0o444);
+    let said = desk.undo(UndoWhat::Last).await.remove(0);
+    assert!(said.starts_with("a: left as it is: no permission for a"), "{said}");
+    assert_eq!(desk.text("a").as_deref(), Some("two\n"));
+    desk.world.disk.put_mode(&in_project("a"), 0o644);
+    assert_eq!(desk.undo(UndoWhat::Last).await, ["a: restored"]);
+    assert_eq!(desk.text("a").as_deref(), Some("one\n"));
+}
+
+#[tokio::test]
 async fn r5_2_other_line_endings_and_a_lost_last_break_are_the_users() {
     for now in ["one\r\nTWO\r\nthree", "one\nTWO\nthree\n", "", "one\n\nTWO\n\nthree"] {
         let mut desk = Desk::new().await;
