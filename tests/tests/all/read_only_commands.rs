@@ -28,7 +28,7 @@ fn operands(program: &str) -> &'static str {
         "tr" => "a b",
         "type" => "ls",
         "find" => "sub",
-        "false" | ":" => "-n -e --help a",
+        "true" | "false" | ":" => "-n -e --help a",
         "readlink" => "link",
         _ => "one",
     }

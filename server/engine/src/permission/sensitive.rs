@@ -142,7 +142,12 @@ pub fn is_sensitive(real: &AbsPath, root: &AbsPath) -> bool {
     let file = names.pop().unwrap_or_default();
     let is_env = file.ends_with(".env") || file.contains(".env.") && !file.ends_with(".env.example");
     let is_of_editor = file.ends_with(".code-workspace");
-    let is_within = || names.windows(2).any(|pair| FOLDERS_WITHIN.iter().any(|folder| folder.as_slice() == pair));
+    // They may come as a whole.
+    let holds_such = |[outer, inner]: &[&str; 2]| file == *outer || file == *inner && names.last() == Some(outer);
+    let is_within = || {
+        names.windows(2).any(|pair| FOLDERS_WITHIN.iter().any(|folder| folder.as_slice() == pair))
+            || FOLDERS_WITHIN.iter().any(holds_such)
+    };
     let is_below = || names.iter().any(|name| FOLDERS.contains(name)) || is_within();
     is_env || is_of_editor || FILES.contains(&file) || FOLDERS.contains(&file) || is_below()
 }
@@ -188,6 +193,8 @@ mod tests {
             "a/copydesk.jsonc",
             ".husky/pre-push",
             ".github/workflows/ci.yml",
+            ".github/workflows",
+            "a/.github",
             ".github/actions/a/action.yml",
             ".gitlab-ci.yml",
             "Jenkinsfile",

@@ -11,14 +11,17 @@ pub use links::{LinkSource, Links};
 pub use uses::{FolderUse, FoundLinks, Landing, Removal};
 
 use expansion::{Expanded, Scope};
+use values::Variables;
 use walk::Walk;
 
 mod arity;
 mod builtins;
 mod code;
 mod command;
+mod endings;
 mod expansion;
 mod fed;
+mod fetched;
 mod file_programs;
 mod find;
 mod following;
@@ -41,6 +44,7 @@ mod syntax;
 mod touched;
 mod transfer;
 mod uses;
+mod values;
 mod variables;
 mod version_control;
 mod walk;
@@ -175,11 +179,7 @@ pub enum Gap {
 /// What `text` would do when bash runs it in `at.folder`. Never fails: what is not understood is in `unknown`.
 pub fn analyse(text: &str, at: Surroundings<'_>) -> Analysis {
     let home = Expanded::literal(&at.home.to_string());
-    let scope = Scope {
-        folders: Some(vec![at.folder.clone()]),
-        moved: false,
-        variables: [("HOME".to_owned(), vec![home])].into(),
-    };
+    let scope = Scope { folders: Some(vec![at.folder.clone()]), moved: false, variables: Variables::new(home) };
     let mut walk = Walk::new();
     walk.text(text, None, scope);
     let mut analysis = walk.finish();
@@ -193,3 +193,7 @@ pub fn analyse(text: &str, at: Surroundings<'_>) -> Analysis {
 #[cfg(test)]
 #[path = "shell_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "shell/bounds_tests.rs"]
+mod bounds_tests;

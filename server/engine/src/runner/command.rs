@@ -445,3 +445,7 @@ mod following_tests;
 #[cfg(test)]
 #[path = "copies_tests.rs"]
 mod copies_tests;
+
+#[cfg(test)]
+#[path = "narrow_tests.rs"]
+mod narrow_tests;

@@ -2,13 +2,13 @@
 
 use copydesk_workspace::path::AbsPath;
 
-use super::command::{Call, folders, lost, unseen};
-use super::expansion::{Expanded, Scope};
+use super::command::{Call, lost, unseen};
+use super::expansion::{Scope, folders};
 use super::options::{Arg, Order, Spec};
 use super::redirects::Input;
 use super::syntax::{Span, Word};
 use super::walk::{Ends, Walk};
-use super::{Effect, FileAccess, FileUse, Place, programs, variables};
+use super::{Effect, FileAccess, FileUse, Place, programs, touched, variables};
 
 /// Whether what follows `words` may be assignments.
 pub(super) fn declares(words: &[Word]) -> bool {
@@ -341,21 +341,19 @@ fn without_set(name: &str, call: &Call, scope: &Scope) -> Scope {
         .filter_map(|arg| arg.text.as_deref().unwrap_or(&arg.raw).split(['=', '+', '[']).next())
         .collect();
     let plain = call.words().iter().all(|arg| arg.text.is_some() || is_declaration(name));
-    scope.variables.retain(|variable, _| plain && !named.contains(&variable.as_str()));
+    scope.variables.retain(|variable| plain && !named.contains(&variable));
     scope
 }
 
 fn cleared(scope: &Scope) -> Scope {
-    Scope { variables: Default::default(), ..scope.clone() }
+    let mut scope = scope.clone();
+    scope.variables.retain(|_| false);
+    scope
 }
 
 fn lost_but_home(scope: &Scope) -> Scope {
-    let home: Option<Vec<Expanded>> = scope.variables.get("HOME").cloned();
-    let mut scope = lost(scope.clone());
-    if let Some(home) = home {
-        scope.variables.insert("HOME".to_owned(), home);
-    }
-    scope
+    let variables = touched::without_variables(scope.clone()).variables;
+    Scope { variables, ..lost(scope.clone()) }
 }
 
 /// What a shell reads where it is given no script.

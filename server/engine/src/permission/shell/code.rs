@@ -2,10 +2,13 @@
 //! program with whatever arguments was not written with these in mind.
 
 use super::command::Call;
-use super::options::Arg;
+use super::options::{Arg, Order, Spec};
 use super::redirects::Input;
 use super::syntax::Span;
 use super::{fed, letters, remote};
+use words::is_code;
+
+mod words;
 
 /// What stands in the words of one command.
 #[derive(Debug, Default)]
@@ -18,6 +21,8 @@ pub(super) struct Code {
     pub(super) elsewhere: Vec<Call>,
     /// The same, where the files are those of this one.
     pub(super) beyond: Vec<Call>,
+    /// Commands that run here.
+    pub(super) here: Vec<Call>,
 }
 
 /// A text that a shell is given to run.
@@ -68,11 +73,7 @@ const RUN: &[Options] = &[
         long: &["--script-shell", "--shell", "--git", "--editor", "--viewer", "--browser"],
         ..NONE
     },
-    Options {
-        programs: &["go"],
-        long: &["-toolexec", "-exec", "-vettool", "--toolexec", "--exec", "--vettool"],
-        ..NONE
-    },
+    Options { programs: &["go"], long: &["-toolexec", "-exec", "-vettool"], ..NONE },
     Options { programs: &["nc", "ncat", "netcat"], short: "ec", long: &["--exec", "--sh-exec", "--lua-exec"] },
     Options { programs: &["wget"], long: &["--use-askpass"], ..NONE },
     Options { programs: &["zip"], long: &["-TT", "--unzip-command"], ..NONE },
@@ -86,12 +87,18 @@ const RUN: &[Options] = &[
     Options { programs: &["install", "ginstall"], long: &["--strip-program"], ..NONE },
     Options { programs: &["rg"], long: &["--pre", "--hostname-bin"], ..NONE },
     Options { programs: &["mysql", "mariadb"], long: &["--pager"], ..NONE },
-    Options { programs: &["nix", "nix-shell"], long: &["--run", "--command"], ..NONE },
+    Options { programs: &["nix", "nix-shell"], short: "c", long: &["--run", "--command"] },
+    Options { programs: &["vagrant"], short: "c", long: &["--command"] },
+    Options { programs: &["fly", "flyctl"], short: "C", long: &["--command"] },
+    Options { programs: &["gcloud"], long: &["--command", "--ssh-flag", "--scp-flag"], ..NONE },
     Options { programs: &["newgrp", "sg"], short: "c", long: &["--command"] },
     Options { programs: &["cpio"], long: &["--rsh-command"], ..NONE },
     Options { programs: &["sdiff", "diff3"], long: &["--diff-program"], ..NONE },
     Options { programs: &["fd", "fdfind"], short: "xX", long: &["--exec", "--exec-batch"] },
     Options { programs: &["bat", "batcat", "ag", "ack", "delta"], long: &["--pager"], ..NONE },
+    Options { programs: &["helm"], long: &["--post-renderer"], ..NONE },
+    Options { programs: &["ctest"], long: &["--test-command"], ..NONE },
+    Options { programs: &["nodemon"], short: "x", long: &["--exec"] },
 ];
 
 const BINUTILS: &[&str] = &["nm", "size", "ar", "ranlib", "objdump", "objcopy", "strip", "strings"];
@@ -135,13 +142,37 @@ const LOAD: &[Options] = &[
         ..NONE
     },
     Options { programs: &["cargo"], long: &["--config"], ..NONE },
-    Options { programs: &["go"], long: &["-overlay", "--overlay"], ..NONE },
+    Options { programs: &["go"], long: &["-overlay"], ..NONE },
     Options { programs: &["make", "gmake"], short: "E", long: &["--eval"] },
     Options { programs: &["wget"], short: "e", long: &["--execute", "--config"] },
     Options { programs: &["curl"], short: "K", long: &["--config", "--engine"] },
     Options {
         programs: &["gcc", "cc", "g++", "c++", "clang", "clang++", "ld"],
-        long: &["-fplugin", "-specs", "-plugin", "--plugin", "--specs", "-load"],
+        // Of its folder they run the parts of the compiler.
+        short: "B",
+        long: &["-fplugin", "-fpass-plugin", "-specs", "-plugin", "--plugin", "--specs", "-load", "--ld-path"],
+    },
+    // Their settings name programs that tell who somebody is.
+    Options { programs: &["kubectl", "oc", "helm"], long: &["--kubeconfig"], ..NONE },
+    Options { programs: &["docker"], long: &["--config"], ..NONE },
+    Options { programs: &["kubectl", "oc"], long: &["--exec-command", "--auth-provider"], ..NONE },
+    Options {
+        programs: &["hg"],
+        short: "e",
+        long: &["--config", "--ssh", "--remotecmd", "--tool", "--command", "--program"],
+    },
+    Options {
+        programs: &["svn"],
+        long: &["--config-option", "--config-dir", "--diff-cmd", "--diff3-cmd", "--editor-cmd"],
+        ..NONE
+    },
+    Options { programs: &["jj"], long: &["--config", "--config-toml", "--config-file", "--tool"], ..NONE },
+    Options { programs: &["pip", "pip3"], long: &["--python", "--editor"], ..NONE },
+    Options { programs: &["gcloud"], long: &["--flags-file"], ..NONE },
+    Options { programs: &["gradle", "gradlew"], short: "I", long: &["--init-script"] },
+    Options {
+        programs: &["mysql", "mariadb"],
+        long: &["--defaults-file", "--defaults-extra-file", "--plugin-dir"],
         ..NONE
     },
     Options { programs: &["apt", "apt-get"], short: "oc", long: &["--option", "--config-file"] },
@@ -167,6 +198,9 @@ pub(super) fn code(name: &str, call: &Call) -> Code {
     let mut code = Code::default();
     if name == "ssh" {
         remote::ssh(call, &mut code);
+    }
+    if name == "hyperfine" {
+        code.each_operand(call);
     }
     remote::commands(name, call, &mut code);
     fed::code(name, call, &mut code);
@@ -213,6 +247,44 @@ impl Code {
         self.unclear.push((span.clone(), reason));
     }
 
+    /// Each word is a command line by itself.
+    fn each_operand(&mut self, call: &Call) {
+        const OPTIONS: Spec = Spec {
+            short: "c:C:iL:m:M:n:Np:P:r:s:S:u:w:",
+            long: &[
+                "cleanup=",
+                "command-name=",
+                "conclude=",
+                "export-json=",
+                "export-markdown=",
+                "ignore-failure",
+                "max-runs=",
+                "min-runs=",
+                "parameter-list=",
+                "prepare=",
+                "runs=",
+                "setup=",
+                "shell=",
+                "show-output",
+                "style=",
+                "warmup=",
+            ],
+        };
+        const RUN: [&str; 8] = ["c", "C", "p", "s", "cleanup", "conclude", "prepare", "setup"];
+        let parsed = OPTIONS.parse(call.words(), Order::Mixed);
+        let is_other = parsed.has(&["S", "shell", "P", "L", "parameter-list"]);
+        if !parsed.is_understood() || call.is_open || is_other {
+            self.unclear(&call.span, ANY);
+        }
+        let given = parsed.given.iter().filter(|given| RUN.contains(&given.name.as_str()));
+        for arg in given.filter_map(|given| given.value.as_ref()).chain(&parsed.operands) {
+            match &arg.text {
+                Some(text) => self.runs.push(Run::here(text.clone())),
+                None => self.unclear(&arg.span, ANY),
+            }
+        }
+    }
+
     /// Programs add words of their own, so that the value is not all of it.
     fn run_by_option(&mut self, name: &str, span: &Span, value: Option<Arg>) {
         let text = value.as_ref().and_then(|value| value.text.clone());
@@ -229,15 +301,21 @@ impl Code {
     }
 }
 
+fn is_of_go(program: &str) -> bool {
+    matches!(program, "go" | "terraform" | "tofu")
+}
+
 impl Options {
     /// `None`: `arg` is no such option. Its value, where it has one.
     pub(super) fn value(&self, program: &str, arg: &Arg, next: Option<&Arg>) -> Option<Option<Arg>> {
         let text = arg.text.as_deref().unwrap_or(&arg.raw);
         let head = text.split('=').next().unwrap_or_default();
+        // One dash or two are the same to programs in Go with its own flags.
+        let meant = head.strip_prefix('-').filter(|head| is_of_go(program) && head.starts_with('-')).unwrap_or(head);
         let is_long = self
             .long
             .iter()
-            .any(|option| head == *option || option.starts_with("--") && head.len() > 3 && option.starts_with(head));
+            .any(|option| meant == *option || option.starts_with("--") && head.len() > 3 && option.starts_with(head));
         if is_long {
             let attached = (head.len() < text.len()).then(|| arg.text_tail(head.len() + 1));
             return Some(attached.or_else(|| next.cloned()));
@@ -254,114 +332,6 @@ impl Options {
             }
         }
         None
-    }
-}
-
-/// Why a word is code by itself.
-fn is_code(name: &str, at: usize, arg: &Arg, words: &[Arg]) -> Option<&'static str> {
-    let text = arg.text.as_deref().unwrap_or(&arg.raw);
-    let lower = text.to_ascii_lowercase();
-    let holds = |signs: &[&str]| signs.iter().any(|sign| lower.contains(sign));
-    let before = at.checked_sub(1).and_then(|before| words.get(before)?.text.as_deref()).unwrap_or_default();
-    let is_code = match name {
-        // In its oldest form options come without a dash.
-        "tar" | "bsdtar" | "gtar" => at == 0 && !text.starts_with('-') && text.contains(['I', 'F']),
-        "less" | "more" | "most" => {
-            let calm = |rest: &str| {
-                matches!(rest, "F" | "G" | "g")
-                    || rest.bytes().all(|byte| byte.is_ascii_digit())
-                    || rest.starts_with('/') && !rest.contains(['\n', '!', '|'])
-            };
-            text.strip_prefix('+').is_some_and(|rest| !calm(rest))
-        }
-        "vi" | "vim" | "nvim" | "view" | "gvim" | "vimdiff" | "rvim" => {
-            text.strip_prefix('+').is_some_and(|rest| !rest.bytes().all(|byte| byte.is_ascii_digit()))
-        }
-        "openssl" => at == 0 && text == "engine",
-        "npm" | "pnpm" | "yarn" => {
-            holds(&["script-shell", "node-options", "init-module", "onload-script"]) && !text.starts_with("--")
-        }
-        "make" | "gmake" => {
-            if names_program(text) {
-                return Some("a variable by which the build runs a program of the command's own choice");
-            }
-            arg.is_process || make_word(text, before)
-        }
-        "zip" => text.starts_with('-') && !text.starts_with("--") && text.contains("TT"),
-        "jq" | "gojq" | "jaq" => imports(text),
-        "gh" | "glab" => at == 1 && before == "alias" && matches!(text, "set" | "import"),
-        "rename" | "prename" | "file-rename" => !text.starts_with('-') && !only_renames(text),
-        _ if BINUTILS.contains(&name) => text.starts_with('@'),
-        "socat" => holds(&["exec:", "system:", "shell:"]),
-        "go" => holds(&["extld"]) || lower.contains("ldflags") && arg.text.is_none(),
-        "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "ld" => text.starts_with('@') || holds(&["-plugin,"]),
-        "rustc" => text.starts_with('@') || holds(&["linker="]),
-        "sqlite3" | "sqlite" => {
-            const COMMANDS: [&str; 13] = [
-                ".shell", ".system", ".import", ".output", ".once", ".log", ".read", ".open", ".backup", ".save",
-                ".load", ".excel", ".clone",
-            ];
-            holds(&COMMANDS) || holds(&["load_extension", "edit(", "readfile(", "writefile(", "attach"])
-        }
-        "psql" => text.contains('\\') || holds(&["program"]) || lower.starts_with("-f") || holds(&["--file"]),
-        "mysql" | "mariadb" => {
-            text.contains('\\') || holds(&["system ", "source ", "outfile", "dumpfile", "load data"])
-        }
-        "dc" => text.contains('!'),
-        "m4" => holds(&["syscmd"]),
-        _ => false,
-    };
-    is_code.then_some(ANY)
-}
-
-/// `CC=gcc`, `SHELL=x`.
-fn names_program(setting: &str) -> bool {
-    let Some((name, _)) = setting.split_once('=').filter(|_| !setting.starts_with('-')) else { return false };
-    let name = name.trim_end_matches([':', '+', '?', '!']);
-    super::variables::steers(name) && !name.ends_with("FLAGS") || name.contains("SHELL")
-}
-
-/// Settings of a program that is built with, and build files from the input.
-fn make_word(text: &str, before: &str) -> bool {
-    let is_input = |file: &str| file == "-" || ["/dev/", "/proc/"].iter().any(|folder| file.starts_with(folder));
-    let is_long = |option: &str| {
-        option.len() > 2 && ["--file", "--makefile"].iter().any(|long| long.starts_with(option.trim_end_matches('=')))
-    };
-    let cluster = |option: &str| option.starts_with('-') && !option.starts_with("--");
-    if is_input(text) && (is_long(before) || cluster(before) && before.ends_with('f')) {
-        return true;
-    }
-    if let Some((letters, file)) = text.split_once('f').filter(|_| cluster(text)) {
-        return is_input(file) && !letters.contains(|letter| letters::takes_value("make", letter));
-    }
-    match text.split_once('=') {
-        Some((name, value)) if !text.starts_with('-') => {
-            let name = name.trim_end_matches([':', '+', '?', '!']);
-            name == "MAKEFLAGS" || value.contains(['`', '$', ';', '|', '&'])
-        }
-        Some((option, file)) => is_long(option) && is_input(file),
-        None => false,
-    }
-}
-
-/// A filter of jq that reads further files: `import "a" as $a;`.
-fn imports(filter: &str) -> bool {
-    ["import", "include"].iter().any(|word| {
-        filter.match_indices(word).any(|(at, _)| {
-            let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
-            let behind = filter[at + word.len()..].trim_start();
-            !filter[..at].ends_with(is_part) && behind.starts_with(['"', '#'])
-        })
-    })
-}
-
-/// A substitution of plain signs: any other expression is code in Perl.
-fn only_renames(expression: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._- \\$^*+?|".contains(c);
-    let flags = expression.rsplit('/').next().unwrap_or_default();
-    match expression.strip_prefix("s/") {
-        Some(_) => expression.chars().all(is_plain) && flags.chars().all(|c| matches!(c, 'g' | 'i')),
-        None => expression.chars().all(|c| c.is_ascii_alphanumeric() || "/._- *?".contains(c)),
     }
 }
 
@@ -402,6 +372,7 @@ pub(super) fn is_calm(setting: Option<&Arg>) -> bool {
     ];
     let Some(setting) = setting.and_then(|setting| setting.text.as_deref()) else { return false };
     let key = setting.trim_start().split(['=', ' ', '\t']).next().unwrap_or_default().to_ascii_lowercase();
-    let is_off = setting.to_ascii_lowercase().ends_with("userknownhostsfile=/dev/null");
+    // All of it, since what a command holds behind a `#` is nothing to a shell.
+    let is_off = setting.trim().eq_ignore_ascii_case("userknownhostsfile=/dev/null");
     CALM.contains(&key.as_str()) || is_off
 }

@@ -1,7 +1,7 @@
 //! What one simple command means: its spelling for rules, the commands that it runs in turn, and what is known of its program.
 
 use super::code::Run;
-use super::expansion::{Expanded, Scope};
+use super::expansion::{Expanded, Scope, folders};
 use super::options::Arg;
 use super::redirects::Input;
 use super::syntax::{Simple, Span};
@@ -66,9 +66,9 @@ impl Walk {
             let value = self.assignment(assignment, &behind);
             if simple.words.is_empty() {
                 match value.filter(|_| !variables::is_special(&assignment.name)) {
-                    Some(values) => behind.variables.insert(assignment.name.clone(), values),
+                    Some(values) => behind.variables.insert(&assignment.name, values),
                     None => behind.variables.remove(&assignment.name),
-                };
+                }
             } else if !builtins::declares(&simple.words) {
                 // Only for this one command.
             } else {
@@ -182,8 +182,8 @@ impl Walk {
                     walk.judge(inner, scope.clone());
                 });
             }
-            if let Some(inner) = judged.inner {
-                self.judge(&inner, scope.clone());
+            for inner in judged.inner.iter().chain(&judged.here) {
+                self.judge(inner, scope.clone());
             }
         }
         Ends::same(scope)
@@ -251,7 +251,9 @@ impl Walk {
                 if wrapper.judged.is_some() && call.input != Input::Nothing {
                     self.unknown(&call.span, format!("`{}` alone starts a shell that reads its input", wrapper.name));
                 }
-                return self.emit(call, Effect::default());
+                // `command -v x` tells where it is.
+                let is_file_work = wrapper.name == "command" && !call.words().is_empty();
+                return self.emit(call, Effect { is_file_work, ..Effect::default() });
             }
             Wrapped::Unknown(reason) => {
                 self.found.files.extend(programs::likely_files(wrapper.name, call.words(), scope));
@@ -304,6 +306,9 @@ impl Walk {
                 if let Some(folder) = parsed.value(&["C", "D", "chdir"]) {
                     self.found.files.extend(programs::uses(folder, "cd", FileAccess::Read, scope));
                 }
+            }
+            "strace" if parsed.value(&["o", "output"]).is_some_and(is_piped) => {
+                self.unknown(&call.span, "a command that `strace` writes to");
             }
             "time" | "strace" | "ltrace" => self.write_value(&parsed, &["o", "output"], wrapper.name, scope),
             _ => {}
@@ -458,6 +463,11 @@ impl Walk {
     }
 }
 
+/// What stands behind such a sign is a command.
+fn is_piped(output: &Arg) -> bool {
+    output.text.as_deref().is_none_or(|text| text.starts_with(['|', '!']))
+}
+
 fn reaches_network(commands: &[SimpleCommand]) -> bool {
     commands.iter().any(|command| command.effect.network)
 }
@@ -470,19 +480,8 @@ pub(super) fn unseen(reason: &str) -> Effect {
 pub(super) fn lost(mut scope: Scope) -> Scope {
     scope.folders = None;
     scope.moved = true;
-    scope.variables.clear();
+    scope.variables.retain(|_| false);
     scope
-}
-
-/// The folders that `arg` names. `None` where one of them is not known.
-pub(super) fn folders(arg: &Arg, scope: &Scope) -> Option<Vec<copydesk_workspace::path::AbsPath>> {
-    // That `..` leads out of a link's target is what `cd` alone does not do.
-    let scope = Scope { moved: false, ..scope.clone() };
-    let text = arg.text.as_deref()?;
-    if text.starts_with('/') {
-        return copydesk_workspace::path::AbsPath::new(text).map(|folder| vec![folder]);
-    }
-    Some(scope.folders?.iter().map(|folder| folder.join(text)).collect())
 }
 
 /// The word without quotes, where that can be told; several, where braces give several.

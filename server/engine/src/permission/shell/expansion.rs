@@ -1,17 +1,22 @@
 //! What words expand to, where the text itself tells: quotes removed, braces and `~` expanded, variables that the text has set replaced. What cannot be told
 //! is `None`.
 
-use std::collections::BTreeMap;
-
 use copydesk_workspace::path::AbsPath;
 
+use super::options::Arg;
 use super::syntax::{Change, Parameter, Piece, Word};
+use super::values::Variables;
 use super::{FileAccess, FileUse, Place};
 
 /// Of one word, by braces and by variables with several values.
 const MOST_VALUES: usize = 64;
 /// In one word; they are expanded by recursion.
 const MOST_BRACES: usize = 16;
+/// Characters that variables add to one word: each assignment of a text could double them.
+const MOST_CHARACTERS: usize = 4096;
+
+/// Bytes of the path of a folder that a text enters, and of all in which it may be: no system has longer ones.
+const LONGEST: usize = 4096;
 
 /// Where a command stands while it runs.
 #[derive(Debug, Clone)]
@@ -21,7 +26,7 @@ pub(super) struct Scope {
     /// Whether a `cd` of the text led here, maybe through a link: then `..` leads out of the link's target.
     pub(super) moved: bool,
     /// What the text has set; each with all its possible values. `HOME` is among them.
-    pub(super) variables: BTreeMap<String, Vec<Expanded>>,
+    pub(super) variables: Variables,
 }
 
 /// One value. Characters that are not literal may have their meaning in a pattern of file names.
@@ -92,10 +97,23 @@ struct Sign {
     pattern: bool,
 }
 
+/// Of one word.
+#[derive(Debug)]
+pub(super) struct Values {
+    pub(super) all: Vec<Expanded>,
+    /// It is one of them, and not all of them, as braces are.
+    pub(super) is_choice: bool,
+}
+
 impl Scope {
     /// All values of `word`. A pattern of file names is one value.
     pub(super) fn expand(&self, word: &Word) -> Option<Vec<Expanded>> {
+        self.values_of(word).map(|values| values.all)
+    }
+
+    pub(super) fn values_of(&self, word: &Word) -> Option<Values> {
         let alternatives = self.alternatives(word)?;
+        let is_choice = alternatives.len() > 1;
         let mut expanded = Vec::new();
         for alternative in alternatives {
             if alternative.iter().filter(|sign| sign.c == '{').count() > MOST_BRACES {
@@ -108,18 +126,24 @@ impl Scope {
                 }
             }
         }
-        Some(expanded)
-    }
-
-    /// Whether the word is one of several values, and not all of them, as braces are.
-    pub(super) fn is_choice(&self, word: &Word) -> bool {
-        self.alternatives(word).is_some_and(|alternatives| alternatives.len() > 1)
+        Some(Values { all: expanded, is_choice })
     }
 
     fn alternatives(&self, word: &Word) -> Option<Vec<Vec<Sign>>> {
         let mut alternatives: Vec<Vec<Sign>> = vec![Vec::new()];
+        let mut added = 0;
         for piece in &word.pieces {
             let values = self.values(piece)?;
+            if alternatives.len() * values.len() > MOST_VALUES {
+                return None;
+            }
+            let characters = |values: &[Vec<Sign>]| values.iter().map(Vec::len).sum::<usize>();
+            let of_values = alternatives.len() - usize::from(matches!(piece, Piece::Text { .. }));
+            let more = characters(&values) * of_values + characters(&alternatives) * values.len().saturating_sub(1);
+            added += more;
+            if added > MOST_CHARACTERS || !self.variables.takes(more) {
+                return None;
+            }
             let mut next = Vec::new();
             for head in &alternatives {
                 for value in &values {
@@ -127,9 +151,6 @@ impl Scope {
                 }
             }
             alternatives = next;
-            if alternatives.len() > MOST_VALUES {
-                return None;
-            }
         }
         Some(alternatives)
     }
@@ -151,12 +172,11 @@ impl Scope {
             Piece::Parameter(Parameter { name, quoted, change: Change::None, subscript: None, .. }) => {
                 let folder =
                     || self.folders.as_deref().map(|all| all.iter().map(|at| Expanded::literal(&at.to_string())));
-                let values = match self.variables.get(name) {
-                    Some(values) => values.clone(),
-                    None if name == "PWD" => folder()?.collect(),
-                    None => return None,
-                };
-                values.iter().map(|value| value_in_word(value, *quoted)).collect()
+                match self.variables.get(name) {
+                    Some(values) => values.iter().map(|value| value_in_word(value, *quoted)).collect(),
+                    None if name == "PWD" => folder()?.map(|value| value_in_word(&value, *quoted)).collect(),
+                    None => None,
+                }
             }
             Piece::Parameter(_) | Piece::Substitution(_) | Piece::Process(_) | Piece::Arithmetic(_) | Piece::Opaque => {
                 None
@@ -220,14 +240,30 @@ impl Scope {
                 one.extend(two);
                 one.sort();
                 one.dedup();
-                (one.len() <= 8).then_some(one)
+                let bytes: usize = one.iter().map(|folder| folder.to_string().len()).sum();
+                (one.len() <= 8 && bytes <= LONGEST).then_some(one)
             }
             _ => None,
         };
         self.moved |= other.moved;
-        self.variables.retain(|name, values| other.variables.get(name) == Some(values));
+        self.variables.in_common(&other.variables);
         self
     }
+}
+
+/// The folders that `arg` names. `None` where one of them is not known.
+pub(super) fn folders(arg: &Arg, scope: &Scope) -> Option<Vec<AbsPath>> {
+    // That `..` leads out of a link's target is what `cd` alone does not do.
+    let scope = Scope { moved: false, ..scope.clone() };
+    let text = arg.text.as_deref()?;
+    if text.len() > LONGEST {
+        return None;
+    }
+    if text.starts_with('/') {
+        return AbsPath::new(text).map(|folder| vec![folder]);
+    }
+    let folders: Vec<_> = scope.folders?.iter().map(|folder| folder.join(text)).collect();
+    (folders.iter().map(|folder| folder.to_string().len()).sum::<usize>() <= LONGEST).then_some(folders)
 }
 
 /// `None` where the value is split into words or replaced by names of files.

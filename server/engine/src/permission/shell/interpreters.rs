@@ -147,14 +147,15 @@ impl Walk {
         }
         let mut within = scope.clone();
         // Only what is exported reaches it.
-        within.variables.retain(|variable, _| variable == "HOME");
+        within.variables.retain(|variable| variable == "HOME");
         let commands = self.found.commands.len();
         let fed = call.input != Input::Nothing;
         if self.fed_by(fed, |walk| walk.text(script, Some(call.span.clone()), within)).is_none() {
             self.emit(call, unseen("runs a text that is not understood"));
         }
         let outer = call.args.iter().map(|arg| arg.raw.as_str()).collect::<Vec<_>>().join(" ");
-        for command in self.found.commands.iter_mut().skip(commands) {
+        // A rule that meets one of them meets the text.
+        for command in self.found.commands.iter_mut().skip(commands).take(64) {
             if !command.aliases.contains(&outer) {
                 command.aliases.push(outer.clone());
             }

@@ -24,13 +24,15 @@ pub(super) struct Arg {
 
 impl Arg {
     pub(super) fn new(word: &Word, scope: &Scope) -> Self {
-        let values = scope.expand(word);
+        let (values, is_choice) = match scope.values_of(word) {
+            Some(values) => (Some(values.all), values.is_choice),
+            None => (None, false),
+        };
         let text = match values.as_deref() {
             Some([one]) if !one.is_glob() => Some(one.text()),
             _ => None,
         };
         let is_process = matches!(word.pieces.as_slice(), [Piece::Process(_)]);
-        let is_choice = scope.is_choice(word);
         let shape = match &values {
             Some(values) if !is_choice => shape_of_values(values),
             _ => shape_of_pieces(word),
@@ -87,6 +89,15 @@ impl Arg {
 }
 
 impl Arg {
+    /// `--include=*.rs`: it is what it seems to be unless a file has such a name.
+    fn option_with_a_pattern(&self) -> Option<String> {
+        let Some([value]) = self.values.as_deref().filter(|_| self.text.is_none()) else { return None };
+        let text = value.text();
+        let (name, _) = text.split_once('=')?;
+        let is_plain = |c: char| c.is_ascii_lowercase() || c == '-';
+        (name.strip_prefix("--")?.chars().all(is_plain)).then_some(text)
+    }
+
     /// A pattern of file names that begins with a wildcard: it is taken for an option only where a file has such a name.
     pub(super) fn is_open_pattern(&self) -> bool {
         let is_open = |value: &Expanded| value.is_glob() && value.text().starts_with(['*', '?', '[']);
@@ -212,7 +223,8 @@ impl Spec {
         let mut only_operands = false;
         while let Some(arg) = args.get(at) {
             at += 1;
-            let text = arg.text.as_deref();
+            let named = arg.option_with_a_pattern();
+            let text = arg.text.as_deref().or(named.as_deref());
             if !only_operands && text == Some("--") {
                 only_operands = true;
                 continue;
@@ -229,6 +241,9 @@ impl Spec {
                     return parsed;
                 }
                 continue;
+            }
+            if named.is_some() {
+                parsed.lower(Reading::UnlessNamed);
             }
             let text = text.unwrap_or_default();
             let consumed = match text.strip_prefix("--") {

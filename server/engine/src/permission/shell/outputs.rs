@@ -9,6 +9,7 @@ use super::options::{Arg, Parsed};
 use super::programs::{at_home, uses};
 use super::syntax::Span;
 use super::version_control::{abbreviates, has_letter};
+use super::without_options::first_words;
 use super::{FileAccess, FileUse, Place, letters};
 
 /// Options whose value is a file or folder that is written.
@@ -53,13 +54,63 @@ const WRITTEN: &[Options] = &[
         long: &["--output", "--out-dir", "--outFile", "--outDir"],
     },
     Options { programs: &["unzip"], short: "d", long: &[] },
-    Options { programs: &["tar", "bsdtar", "gtar"], short: "C", long: &["--directory", "--cd"] },
+    Options {
+        programs: &["tar", "bsdtar", "gtar"],
+        short: "Cg",
+        long: &["--directory", "--cd", "--index-file", "--listed-incremental", "--volno-file"],
+    },
+    Options {
+        programs: &["docker", "podman", "nerdctl"],
+        short: "o",
+        long: &["--output", "--cidfile", "--iidfile", "--metadata-file"],
+    },
+    Options {
+        programs: &["pip", "pip3"],
+        short: "dtw",
+        long: &["--dest", "--log", "--prefix", "--report", "--root", "--src", "--target", "--wheel-dir"],
+    },
+    Options { programs: &["cargo"], long: &["--target-dir", "--root", "--out-dir", "--artifact-dir"], ..NONE },
+    Options { programs: &["npm"], long: &["--pack-destination", "--logs-dir"], ..NONE },
+    Options {
+        programs: &["hyperfine"],
+        long: &[
+            "--export-asciidoc",
+            "--export-csv",
+            "--export-json",
+            "--export-markdown",
+            "--export-orgmode",
+            "--output",
+        ],
+        ..NONE
+    },
+    Options { programs: &["kubectl", "oc"], long: &["--output-directory", "--profile-output"], ..NONE },
+    Options { programs: &["helm"], short: "d", long: &["--output-dir", "--destination"] },
+    Options {
+        programs: &["terraform", "tofu"],
+        long: &["-out", "-state-out", "-backup", "-generate-config-out"],
+        ..NONE
+    },
+    Options { programs: &["psql"], short: "oL", long: &["--output", "--log-file"] },
+    Options { programs: &["pg_dump", "pg_dumpall"], short: "f", long: &["--file"] },
+    Options { programs: &["mysql", "mariadb"], long: &["--tee"], ..NONE },
+    Options { programs: &["mysqldump", "mariadb-dump"], short: "rT", long: &["--result-file", "--tab"] },
+    Options { programs: &["zip"], short: "Ob", long: &["--output-file", "--logfile-path", "--temp-path", "-lf"] },
     Options { programs: &["patch"], short: "odr", long: &["--output", "--directory", "--reject-file"] },
     Options { programs: &["openssl"], long: &["-out", "-keyout"], ..NONE },
     Options { programs: &["gpg", "gpg2"], short: "o", long: &["--output"] },
     Options {
         programs: &["go"],
-        long: &["-o", "-coverprofile", "-cpuprofile", "-memprofile", "-outputdir", "-trace"],
+        long: &[
+            "-o",
+            "-blockprofile",
+            "-coverprofile",
+            "-cpuprofile",
+            "-memprofile",
+            "-mutexprofile",
+            "-outputdir",
+            "-pkgdir",
+            "-trace",
+        ],
         ..NONE
     },
     Options { programs: &["shuf"], short: "o", long: &["--output"] },
@@ -73,6 +124,8 @@ const WRITTEN: &[Options] = &[
     },
 ];
 
+const DOWNLOADED: Options = Options { programs: &["gh"], short: "DO", long: &["--dir", "--output"] };
+
 /// Of the names that `csplit` makes.
 const PREFIX: Options = Options { programs: &["csplit"], short: "f", long: &["--prefix"] };
 
@@ -84,13 +137,16 @@ pub(super) fn outputs(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
         for (at, arg) in words.iter().enumerate() {
             let is_other = matches!(arg.text.as_deref(), Some("--cookie"));
             let value = if is_other { None } else { options.value(by, arg, words.get(at + 1)) };
-            value.flatten().iter().for_each(&mut written);
+            value.flatten().iter().flat_map(|value| destinations(by, value)).for_each(|file| written(&file));
         }
     }
     let named = || words.iter().filter(|arg| !arg.raw.starts_with(['-', '+']));
     match by {
         // The last word is what they copy to; of a host, that is no file here.
         "rsync" | "scp" => {
+            if words.iter().any(|arg| abbreviates(arg, "--remove-source-files", 10)) {
+                named().for_each(&mut written);
+            }
             let target = words.last().filter(|arg| arg.text.as_deref().is_none_or(|text| !text.contains(':')));
             target.into_iter().for_each(&mut written);
         }
@@ -100,9 +156,51 @@ pub(super) fn outputs(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
         "yq" if words.iter().any(|arg| has_letter(arg, 'i') || abbreviates(arg, "--inplace", 3)) => {
             named().for_each(&mut written);
         }
-        "tar" | "bsdtar" | "gtar" => archive(words).iter().for_each(&mut written),
-        "zip" => named().take(1).for_each(&mut written),
-        "curl" | "wget" => by_address(by, words).iter().for_each(&mut written),
+        "tar" | "bsdtar" | "gtar" => {
+            archive(words).iter().for_each(&mut written);
+            in_old_form(words, &['C', 'g']).iter().for_each(&mut written);
+            let folder = |arg: &Arg| Some(arg.text_tail(arg.text.as_deref()?.find('=')? + 1));
+            let folders = words.iter().filter(|arg| abbreviates(arg, "--one-top-level", 4)).filter_map(folder);
+            folders.for_each(|folder| written(&folder));
+            if words.iter().any(|arg| abbreviates(arg, "--remove-files", 6)) {
+                named().for_each(&mut written);
+            }
+        }
+        // What is moved into it is gone.
+        "zip" if words.iter().any(|arg| has_letter(arg, 'm') || abbreviates(arg, "--move", 4)) => {
+            named().for_each(&mut written);
+        }
+        "zip" => zipped(words).iter().for_each(&mut written),
+        "7z" | "7za" | "7zz" | "7zr" => {
+            let folders = words.iter().filter(|arg| starts_with(arg, "-o") || starts_with(arg, "-w"));
+            folders.map(|arg| arg.text_tail(2)).for_each(|folder| written(&folder));
+            let is_removed = words.iter().any(|arg| arg.text.as_deref() == Some("-sdel"));
+            let verb = named().next().map(|verb| verb.text.as_deref().unwrap_or("a").to_lowercase());
+            if verb.is_some_and(|verb| matches!(verb.as_str(), "a" | "u" | "d" | "rn")) {
+                named().skip(1).take(if is_removed { usize::MAX } else { 1 }).for_each(&mut written);
+            }
+        }
+        "cargo" => {
+            let makes = |at: &usize| matches!(words[*at].text.as_deref(), Some("new" | "init" | "vendor"));
+            let verb = first_words(by, words).into_iter().filter(|at| *at < words.len()).find(makes);
+            let behind = words[verb.map_or(words.len(), |at| at + 1)..].iter();
+            behind.filter(|arg| !arg.raw.starts_with('-')).for_each(&mut written);
+        }
+        // Its operator that makes a file of each part of what it reads.
+        "yq" if words.iter().any(|arg| has_letter(arg, 's') || abbreviates(arg, "--split-exp", 5)) => {
+            found.extend(words.first().map(|first| unknown(by, &first.span)));
+        }
+        "gh" if named().any(|arg| arg.raw == "download") => {
+            let value = |(at, arg): (usize, &Arg)| DOWNLOADED.value(by, arg, words.get(at + 1)).flatten();
+            words.iter().enumerate().filter_map(value).for_each(|value| written(&value));
+        }
+        "curl" | "wget" => {
+            by_address(by, words).iter().for_each(&mut written);
+            if by == "curl" {
+                words.iter().flat_map(by_format).for_each(|file| written(&file));
+                found.extend(format_of_a_file(words).map(|format| unknown(by, &format.span)));
+            }
+        }
         "csplit" => {
             let prefix = |(at, arg): (usize, &Arg)| PREFIX.value(by, arg, words.get(at + 1)).flatten();
             let given = words.iter().enumerate().find_map(prefix);
@@ -112,6 +210,73 @@ pub(super) fn outputs(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
         _ => {}
     }
     found
+}
+
+fn starts_with(arg: &Arg, start: &str) -> bool {
+    arg.text.as_deref().is_some_and(|text| text.len() > start.len() && text.starts_with(start))
+}
+
+/// Where `value` leads: of a build of containers, what stands behind `dest=` in `type=local,dest=x`.
+fn destinations(by: &str, value: &Arg) -> Vec<Arg> {
+    let is_build = matches!(by, "docker" | "podman" | "nerdctl");
+    let text = value.text.as_deref().unwrap_or_default().replace('"', "");
+    let fields: Option<Vec<(&str, &str)>> = text.split(',').map(|field| field.trim().split_once('=')).collect();
+    match fields.filter(|fields| is_build && fields.iter().any(|(key, _)| key.eq_ignore_ascii_case("type"))) {
+        Some(fields) => {
+            let named = fields.iter().filter(|(key, _)| key.eq_ignore_ascii_case("dest"));
+            named.map(|(_, path)| Arg::literal(path, value.span.clone())).collect()
+        }
+        None => vec![value.clone()],
+    }
+}
+
+/// The archive, behind options and their values.
+fn zipped(words: &[Arg]) -> Vec<Arg> {
+    const VALUED: [&str; 10] = [
+        "--temp-path",
+        "--suffixes",
+        "--from-date",
+        "--before-date",
+        "--output-file",
+        "--password",
+        "--split-size",
+        "--compression-method",
+        "--logfile-path",
+        "-lf",
+    ];
+    let mut words = words.iter();
+    while let Some(arg) = words.next() {
+        let text = arg.text.as_deref().unwrap_or(&arg.raw);
+        if !text.starts_with('-') || text == "-" {
+            return vec![arg.clone()];
+        }
+        let is_list =
+            !text.starts_with("--") && text.ends_with(['i', 'x']) || text == "--include" || text == "--exclude";
+        if is_list {
+            return words.filter(|arg| !arg.raw.starts_with('-')).cloned().collect();
+        }
+        if VALUED.contains(&text) || !text.starts_with("--") && text.ends_with(['b', 'n', 't', 'O', 'P', 's', 'Z']) {
+            words.next();
+        }
+    }
+    Vec::new()
+}
+
+/// Where `curl -w` takes its format from a file, which may name further files.
+fn format_of_a_file(words: &[Arg]) -> Option<&Arg> {
+    const FORMAT: Options = Options { programs: &["curl"], short: "w", long: &["--write-out"] };
+    let is_file = |(at, arg): &(usize, &Arg)| {
+        let value = FORMAT.value("curl", arg, words.get(at + 1)).flatten();
+        value.is_some_and(|value| value.text.as_deref().is_none_or(|text| text.starts_with('@')))
+    };
+    words.iter().enumerate().find(is_file).map(|(_, arg)| arg)
+}
+
+/// Files that the format of `curl -w` names.
+fn by_format(arg: &Arg) -> Vec<Arg> {
+    let text = arg.text.as_deref().unwrap_or(&arg.raw);
+    let files = text.split("%output{").skip(1).filter_map(|rest| rest.split('}').next());
+    files.map(|file| Arg::literal(file.trim_start_matches(">>"), arg.span.clone())).collect()
 }
 
 /// What `split` makes of its input: names with letters behind a prefix.
@@ -143,10 +308,14 @@ fn archive(words: &[Arg]) -> Vec<Arg> {
     }
     let by_option =
         words.iter().enumerate().filter_map(|(at, arg)| FILE.value("tar", arg, words.get(at + 1)).flatten());
-    // In its oldest form the values follow in the order of their letters.
-    let before = old.and_then(|letters| letters.split_once('f')).map(|(before, _)| before);
-    let skipped = before.map(|before| before.matches(|letter| letters::takes_value("tar", letter)).count());
-    by_option.chain(skipped.and_then(|skipped| words.get(1 + skipped)).cloned()).collect()
+    by_option.chain(in_old_form(words, &['f'])).collect()
+}
+
+/// In the oldest form of `tar` the values follow in the order of their letters.
+fn in_old_form(words: &[Arg], meant: &[char]) -> Vec<Arg> {
+    let old = words.first().and_then(|arg| arg.text.as_deref()).filter(|text| !text.starts_with('-'));
+    let valued = old.unwrap_or_default().chars().filter(|letter| letters::takes_value("tar", *letter));
+    valued.zip(words.iter().skip(1)).filter(|(letter, _)| meant.contains(letter)).map(|(_, arg)| arg.clone()).collect()
 }
 
 /// Files that have the name by which a host calls them.
@@ -165,33 +334,13 @@ fn by_address(by: &str, words: &[Arg]) -> Vec<Arg> {
     words.iter().filter(|_| keeps_name).filter_map(name).collect()
 }
 
-/// The file that is made of one: with an ending more, or one less.
-pub(super) fn packed(name: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
-    const ENDINGS: [&str; 11] = [".gz", ".bz2", ".bz", ".xz", ".lzma", ".zst", ".z", ".Z", "-gz", "-z", "_z"];
-    const ARCHIVES: [&str; 7] = [".tgz", ".taz", ".tbz", ".tbz2", ".txz", ".tlz", ".tzst"];
-    // What `bunzip2` makes of any other.
-    const OTHERS: [&str; 6] = [".gz", ".bz2", ".xz", ".zst", ".z", ".out"];
-    let Some(text) = arg.text.as_deref() else {
-        return vec![FileUse::new(arg.span.clone(), name, FileAccess::Write, Place::Unknown(arg.raw.clone()))];
-    };
-    let stripped = ENDINGS.iter().filter_map(|ending| text.strip_suffix(ending)).map(str::to_owned);
-    let archives = ARCHIVES.iter().filter_map(|ending| text.strip_suffix(ending)).map(|name| format!("{name}.tar"));
-    let added = OTHERS.iter().map(|ending| format!("{text}{ending}"));
-    let made: Vec<String> = stripped.chain(archives).chain(added).collect();
-    made.iter()
-        .flat_map(|made| {
-            let values = Some(vec![Expanded::literal(made)]);
-            uses(&Arg { text: Some(made.clone()), values, ..arg.clone() }, name, FileAccess::Write, scope)
-        })
-        .collect()
-}
-
 /// Programs that are made to run a command of their words, where that was not found in them.
 pub(super) fn runs_its_words(name: &str, call: &Call) -> bool {
     let words = call.words();
     let second = words.first().and_then(|arg| arg.text.as_deref()).unwrap_or_default();
     let texts = || words.iter().filter_map(|arg| arg.text.as_deref());
     let holds = |is_meant: &dyn Fn(&str) -> bool| texts().any(is_meant);
+    let verbs = || first_words(name, words).into_iter().filter_map(|at| words.get(at)?.text.as_deref());
     let first_operand = || texts().find(|text| !text.starts_with(['-', '+']));
     match name {
         "watch" | "parallel" | "flock" | "script" => !words.is_empty(),
@@ -205,6 +354,12 @@ pub(super) fn runs_its_words(name: &str, call: &Call) -> bool {
         }
         "bundle" => second.starts_with('-') && holds(&|text| text == "exec"),
         "cargo" => first_operand() == Some("watch"),
+        // Of which version, or in which machine, may be said before.
+        "nvm" => matches!(second, "exec" | "run"),
+        "podman" => holds(&|text| text == "machine") && holds(&|text| text == "ssh"),
+        "docker" => verbs().any(|verb| matches!(verb, "debug" | "sandbox")),
+        // Its own way of running and copying, whatever the system is.
+        "cmake" => holds(&|text| text == "-E"),
         "rlwrap" | "watchexec" | "perf" | "start-stop-daemon" | "su" => !words.is_empty(),
         // Behind the group.
         "sg" => words.len() > 1,

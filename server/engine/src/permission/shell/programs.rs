@@ -8,8 +8,8 @@ use super::options::{Arg, Order, Parsed};
 use super::syntax::Span;
 use super::uses::{COUNTING, TRACKED, VISIBLE};
 use super::{
-    Effect, FileAccess, FileUse, FoundLinks, Landing, Place, following, interpreters, links, network, outputs, scripts,
-    transfer, version_control, wrappers,
+    Effect, FileAccess, FileUse, FoundLinks, Landing, Place, endings, fetched, following, interpreters, links, network,
+    outputs, remote, scripts, transfer, version_control, wrappers,
 };
 
 #[derive(Default)]
@@ -21,6 +21,8 @@ pub(super) struct Judged {
     pub(super) inner: Option<Call>,
     /// Commands within its words that run beyond this sandbox, on the same files.
     pub(super) beyond: Vec<Call>,
+    /// Further ones that run here.
+    pub(super) here: Vec<Call>,
     /// Texts that a shell is given to run.
     pub(super) runs: Vec<Run>,
     /// Commands within its words that run in another place.
@@ -43,6 +45,10 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
                 if matches!(name, "ack" | "ag" | "ugrep" | "ug" | "rga" | "pt" | "sift") && named <= 1 {
                     files.extend(here(&call.span, name, FileAccess::Read, scope));
                 }
+                files.extend(fetched::written(name, call.words(), scope));
+                if matches!(name, "docker" | "podman" | "nerdctl") {
+                    files.extend(fetched::mounted(name, call.words(), scope));
+                }
                 files.extend(outputs::by_list(name, call));
                 files.extend(outputs::by_archive(name, call));
                 if name == "curl" {
@@ -62,12 +68,13 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
         judged.effect.runs_unseen = Some("a program that is not of the system".to_owned());
         judged.files.extend(call.args.first().into_iter().flat_map(|arg| uses(arg, name, FileAccess::Read, scope)));
     }
-    judged.inner = judged.inner.or_else(|| inner(name, call));
+    judged.inner = judged.inner.or_else(|| remote::inner(name, call));
     let code = code::code(name, call);
     judged.unknown.extend(code.unclear);
     judged.runs.extend(code.runs);
     judged.elsewhere = code.elsewhere;
     judged.beyond = code.beyond;
+    judged.here = code.here;
     if judged.inner.is_none() && outputs::runs_its_words(name, call) {
         judged.unknown.push((call.span.clone(), "it runs a command that stands in its words"));
     }
@@ -77,6 +84,7 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
         && judged.runs.is_empty()
         && judged.elsewhere.is_empty()
         && judged.beyond.is_empty()
+        && judged.here.is_empty()
         && !call.is_open
         && judged.files.iter().all(|used| !matches!(used.place, Place::Unknown(_)));
     following::mark(name, call, &mut judged.files);
@@ -170,9 +178,21 @@ fn likely_file(by: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
         return Vec::new();
     }
     // Programs that fetch read files of this machine by such an address.
-    if let Some(at) = text.to_ascii_lowercase().find("file://") {
+    // `HERE:/THERE`: the one is judged as what is mounted, the other is a container's.
+    let is_mount =
+        |(here, there): (&str, &str)| !here.starts_with('-') && !here.contains('=') && there.starts_with('/');
+    if matches!(by, "docker" | "podman" | "nerdctl") && text.split_once(':').is_some_and(is_mount) {
+        return Vec::new();
+    }
+    let lower = text.to_ascii_lowercase();
+    // As it stands, and not behind a host.
+    if let Some(path) = lower.find("fileb://").and_then(|at| text.get(at + 8..)).filter(|_| by == "aws") {
+        return uses(&Arg::literal(path, arg.span.clone()), by, FileAccess::Read, scope);
+    }
+    if let Some(at) = lower.find("file://") {
         let behind = text.get(at + 7..).unwrap_or_default();
-        let path = behind.find('/').map_or(behind, |slash| &behind[slash..]).to_owned();
+        let slash = behind.find('/').filter(|_| by != "aws");
+        let path = slash.map_or(behind, |slash| &behind[slash..]).to_owned();
         let values = Some(vec![super::expansion::Expanded::literal(&path)]);
         let arg = Arg { text: if path.contains('%') { None } else { Some(path) }, values, ..arg.clone() };
         return match arg.text {
@@ -231,7 +251,8 @@ pub(super) fn at_home(value: Arg, scope: &Scope) -> Arg {
 fn file_work(name: &str, program: &file_programs::Program, call: &Call, scope: &Scope) -> Judged {
     let parsed = program.options.parse(call.words(), Order::Mixed);
     let mut judged = Judged::default();
-    judged.effect.is_file_work = parsed.is_understood();
+    // Whatever their words are.
+    judged.effect.is_file_work = parsed.is_understood() || program.operands == Operands::None;
     if !parsed.is_told() {
         // Any word may be the value of an option, such as the beginning of a known one: each counts as what the program does at most.
         for arg in call.words() {
@@ -303,7 +324,7 @@ fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Sc
             all(judged, &parsed.operands, FileAccess::Read);
             all(judged, &parsed.operands, FileAccess::Write);
             for arg in &parsed.operands {
-                judged.files.extend(outputs::packed(name, arg, scope));
+                judged.files.extend(endings::packed(name, arg, scope));
             }
         }
         Operands::ReadThenWrite => {
@@ -344,6 +365,12 @@ fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Sc
                 judged.files.extend(linked);
             }
             all(judged, target, FileAccess::Write);
+            let folders = parsed.value(&["t", "target-directory"]).into_iter();
+            let targets: Vec<&Arg> = target.iter().chain(folders).collect();
+            for ending in parsed.given.iter().filter(|given| given.name == "S" || given.name.starts_with("su")) {
+                let kept = endings::kept_copies(name, sources, &targets, ending.value.as_ref(), &call.span);
+                all(judged, &kept, FileAccess::Write);
+            }
             if name == "ln" {
                 link(sources, target, judged);
             }
@@ -417,60 +444,18 @@ fn runs_unseen(name: &str, call: &Call) -> Option<&'static str> {
         "less" | "more" | "man" | "info" | "vi" | "vim" | "nvim" | "nano" | "emacs" | "view" | "ed" | "ex" | "pico"
         | "most" => Some("can run commands from within"),
         "ssh" | "mosh" => Some("runs a command on another host"),
-        "su" | "script" | "watch" | "parallel" | "flock" | "at" | "batch" | "crontab" | "tmux" | "screen"
-        | "expect" | "gdb" | "lldb" | "perf" | "nix" | "nix-shell" | "direnv" | "mise" | "asdf" | "run-parts"
-        | "start-stop-daemon" | "xdg-open" | "open" | "gawk-exec" | "rlwrap" | "inotifywait" | "watchexec"
-        | "systemctl" | "launchctl" | "dpkg" | "rpm" | "apt" | "apt-get" | "brew" | "gcc" | "cc" | "g++" | "clang"
-        | "ld" | "m4" | "gpg" | "openssl" | "sqlite3" | "psql" | "mysql" | "mount" | "insmod" | "modprobe"
-        | "socat" | "nc" | "ncat" | "rsync" | "scp" | "sftp" | "tar" | "zip" | "cpio" | "logrotate" | "dc" | "bc"
-        | "rpmbuild" | "patch" | "strip" | "busctl" | "dbus-send" => Some("can run other programs"),
+        "hyperfine" | "su" | "script" | "watch" | "parallel" | "flock" | "at" | "batch" | "crontab" | "tmux"
+        | "screen" | "expect" | "gdb" | "lldb" | "perf" | "nix" | "nix-shell" | "direnv" | "mise" | "asdf"
+        | "run-parts" | "start-stop-daemon" | "xdg-open" | "open" | "gawk-exec" | "rlwrap" | "inotifywait"
+        | "watchexec" | "systemctl" | "launchctl" | "dpkg" | "rpm" | "apt" | "apt-get" | "brew" | "gcc" | "cc"
+        | "g++" | "clang" | "ld" | "m4" | "gpg" | "openssl" | "sqlite3" | "psql" | "mysql" | "mount" | "insmod"
+        | "modprobe" | "socat" | "nc" | "ncat" | "rsync" | "scp" | "sftp" | "tar" | "zip" | "cpio" | "logrotate"
+        | "dc" | "bc" | "rpmbuild" | "patch" | "strip" | "busctl" | "dbus-send" => Some("can run other programs"),
         _ => {
             let versions = call.words().iter().any(|arg| arg.raw == "--pre" || arg.raw.starts_with("--pre="));
             (name == "rg" && versions).then_some("runs a program on each file")
         }
     }
-}
-
-/// A command that stands in the words of a project's runner, so that it is judged by its own name too.
-fn inner(name: &str, call: &Call) -> Option<Call> {
-    const RUNNERS: [(&str, &str); 14] = [
-        ("uv", "run"),
-        ("poetry", "run"),
-        ("pipenv", "run"),
-        ("pdm", "run"),
-        ("hatch", "run"),
-        ("rye", "run"),
-        ("conda", "run"),
-        ("mamba", "run"),
-        ("micromamba", "run"),
-        ("pixi", "run"),
-        ("bundle", "exec"),
-        ("npm", "exec"),
-        ("pnpm", "exec"),
-        ("yarn", "exec"),
-    ];
-    let words = call.words();
-    // It passes on what it does not know.
-    if name == "hub" {
-        let git = Arg::literal("git", call.args.first()?.span.clone());
-        return Some(call.inner([&[git], words].concat(), 1));
-    }
-    // As git calls its own.
-    if let Some(command) = name.strip_prefix("git-") {
-        let span = call.args.first()?.span.clone();
-        let named = ["git", command].map(|word| Arg::literal(word, span.clone()));
-        return Some(call.inner([&named[..], words].concat(), 1));
-    }
-    let second = words.first()?.text.as_deref()?;
-    if RUNNERS.contains(&(name, second)) {
-        let at = words.iter().skip(1).position(|arg| arg.text.as_deref() == Some("--")).map_or(1, |at| at + 2);
-        let first = words.get(at)?;
-        return (!first.raw.starts_with('-')).then(|| call.inner(words[at..].to_vec(), at + 1));
-    }
-    if name == "flock" && words.len() > 1 && !words[0].raw.starts_with('-') && !words[1].raw.starts_with('-') {
-        return Some(call.inner(words[1..].to_vec(), 2));
-    }
-    None
 }
 
 /// Whether what it does is told by its name.

@@ -155,6 +155,7 @@ pub const READ_ONLY: &[ReadOnly] = &[
     ReadOnly { program: "tac", short: "brs:", ..NONE },
     ReadOnly { program: "tail", short: "#c:n:qvz", long: &["bytes=", "lines=", "quiet", "verbose"], ..NONE },
     ReadOnly { program: "tr", short: "cCdst", long: &["complement", "delete", "squeeze-repeats"], ..NONE },
+    ReadOnly { program: "true", words: Words::Anything, ..NONE },
     ReadOnly { program: "type", short: "afptP", ..NONE },
     ReadOnly { program: "uname", short: "asnrvmpio", words: Words::AtMost(0), ..NONE },
     ReadOnly {

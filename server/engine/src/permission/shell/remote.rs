@@ -6,281 +6,25 @@ use super::command::Call;
 use super::letters::SSH;
 use super::options::{Arg, Given, Order, Spec};
 use super::redirects::Input;
+use super::version_control;
 use super::without_options::behind;
+use runners::{Place, Runner, all};
 
-/// A command that stands behind options and operands of another.
-struct Runner {
-    programs: &'static [&'static str],
-    verbs: &'static [&'static [&'static str]],
-    options: Spec,
-    /// Before the command: the container, the pod.
-    operands: usize,
-    place: Place,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// It has files of its own.
-    Elsewhere,
-    /// It shares the home folder, or is this machine itself.
-    SameFiles,
-}
-
-const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl"];
-
-const RUNNERS: &[Runner] = &[
-    Runner {
-        programs: CONTAINERS,
-        verbs: &[&["exec"], &["container", "exec"]],
-        options: Spec {
-            short: "de:itu:w:l",
-            long: &[
-                "detach",
-                "detach-keys=",
-                "env=",
-                "env-file=",
-                "interactive",
-                "privileged",
-                "tty",
-                "user=",
-                "workdir=",
-                "latest",
-            ],
-        },
-        operands: 1,
-        place: Place::Elsewhere,
-    },
-    Runner {
-        programs: CONTAINERS,
-        verbs: &[&["run"], &["container", "run"], &["create"], &["container", "create"]],
-        options: Spec {
-            short: "a:c:de:h:il:m:p:Pqtu:v:w:",
-            long: &[
-                "add-host=",
-                "annotation=",
-                "attach=",
-                "cap-add=",
-                "cap-drop=",
-                "cgroupns=",
-                "cidfile=",
-                "cpu-shares=",
-                "cpus=",
-                "cpuset-cpus=",
-                "detach",
-                "detach-keys=",
-                "device=",
-                "dns=",
-                "entrypoint=",
-                "env=",
-                "env-file=",
-                "expose=",
-                "gpus=",
-                "group-add=",
-                "hostname=",
-                "init",
-                "interactive",
-                "ipc=",
-                "label=",
-                "link=",
-                "log-driver=",
-                "memory=",
-                "mount=",
-                "name=",
-                "network=",
-                "net=",
-                "pid=",
-                "pids-limit=",
-                "platform=",
-                "privileged",
-                "publish=",
-                "publish-all",
-                "pull=",
-                "quiet",
-                "read-only",
-                "restart=",
-                "rm",
-                "runtime=",
-                "security-opt=",
-                "shm-size=",
-                "stop-signal=",
-                "sysctl=",
-                "tmpfs=",
-                "tty",
-                "ulimit=",
-                "user=",
-                "userns=",
-                "volume=",
-                "volumes-from=",
-                "workdir=",
-            ],
-        },
-        operands: 1,
-        place: Place::Elsewhere,
-    },
-    Runner {
-        programs: &["docker", "podman", "nerdctl"],
-        verbs: &[&["compose", "exec"], &["compose", "run"]],
-        options: COMPOSE,
-        operands: 1,
-        place: Place::Elsewhere,
-    },
-    Runner {
-        programs: &["docker-compose", "podman-compose"],
-        verbs: &[&["exec"], &["run"]],
-        options: COMPOSE,
-        operands: 1,
-        place: Place::Elsewhere,
-    },
-    Runner {
-        programs: &["kubectl", "oc"],
-        verbs: &[&["exec"]],
-        options: Spec {
-            short: "c:f:in:qts:",
-            long: &[
-                "container=",
-                "context=",
-                "filename=",
-                "kubeconfig=",
-                "namespace=",
-                "pod-running-timeout=",
-                "quiet",
-                "stdin",
-                "tty",
-            ],
-        },
-        operands: 1,
-        place: Place::Elsewhere,
-    },
-    Runner {
-        programs: &["lxc", "incus"],
-        verbs: &[&["exec"]],
-        options: Spec {
-            short: "Ttn",
-            long: &["cwd=", "env=", "user=", "group=", "mode=", "force-interactive", "disable-stdin"],
-        },
-        operands: 1,
-        place: Place::Elsewhere,
-    },
-    Runner {
-        programs: &["multipass"],
-        verbs: &[&["exec"]],
-        options: Spec { short: "d:n", long: &["working-directory="] },
-        operands: 1,
-        place: Place::Elsewhere,
-    },
-    Runner {
-        programs: &["adb"],
-        verbs: &[&["shell"], &["exec-out"], &["exec-in"]],
-        options: Spec { short: "e:ntTx", long: &[] },
-        operands: 0,
-        place: Place::Elsewhere,
-    },
-    Runner {
-        programs: &["limactl"],
-        verbs: &[&["shell"]],
-        options: Spec { short: "", long: &["workdir=", "shell="] },
-        operands: 1,
-        place: Place::SameFiles,
-    },
-    Runner {
-        programs: &["lima", "distrobox-host-exec", "host-spawn"],
-        verbs: &[&[]],
-        options: Spec { short: "", long: &[] },
-        operands: 0,
-        place: Place::SameFiles,
-    },
-    Runner { programs: &["toolbox"], verbs: &[&["run"]], options: TOOLBOX, operands: 0, place: Place::SameFiles },
-    Runner { programs: &["toolbox"], verbs: &[&["enter"]], options: TOOLBOX, operands: 1, place: Place::SameFiles },
-    Runner { programs: &["distrobox"], verbs: &[&["enter"]], options: DISTROBOX, operands: 1, place: Place::SameFiles },
-    Runner { programs: &["distrobox-enter"], verbs: &[&[]], options: DISTROBOX, operands: 1, place: Place::SameFiles },
-    Runner {
-        programs: &["distrobox"],
-        verbs: &[&["ephemeral"]],
-        options: DISTROBOX,
-        operands: 0,
-        place: Place::SameFiles,
-    },
-    Runner {
-        programs: &["colima"],
-        verbs: &[&["ssh"]],
-        options: Spec { short: "p:", long: &["layer", "profile="] },
-        operands: 0,
-        place: Place::SameFiles,
-    },
-    // Before the command stands the image.
-    Runner {
-        programs: &["apptainer", "singularity"],
-        verbs: &[&["exec"]],
-        options: Spec {
-            short: "B:CcefinpS:uwW:",
-            long: &[
-                "bind=",
-                "cleanenv",
-                "contain",
-                "containall",
-                "env=",
-                "fakeroot",
-                "nv",
-                "rocm",
-                "scratch=",
-                "writable-tmpfs",
-            ],
-        },
-        operands: 1,
-        place: Place::SameFiles,
-    },
-    Runner {
-        programs: &["flatpak-spawn"],
-        verbs: &[&[]],
-        options: Spec { short: "v", long: &["host", "clear-env", "watch-bus", "directory=", "env="] },
-        operands: 0,
-        place: Place::SameFiles,
-    },
-];
-
-const TOOLBOX: Spec = Spec { short: "c:d:r:", long: &["container=", "distro=", "release="] };
-
-const DISTROBOX: Spec = Spec {
-    short: "a:dhn:rTv",
-    long: &["additional-flags=", "clean-path", "dry-run", "name=", "no-tty", "no-workdir", "root", "verbose"],
-};
-
-const COMPOSE: Spec = Spec {
-    short: "de:iTtu:w:p:v:l:q",
-    long: &[
-        "detach",
-        "env=",
-        "index=",
-        "no-TTY",
-        "no-tty",
-        "privileged",
-        "user=",
-        "workdir=",
-        "build",
-        "entrypoint=",
-        "interactive",
-        "label=",
-        "name=",
-        "no-deps",
-        "publish=",
-        "quiet",
-        "quiet-pull",
-        "rm",
-        "remove-orphans",
-        "service-ports",
-        "use-aliases",
-        "volume=",
-    ],
-};
+mod runners;
 
 /// Commands in the words of `call` that run in another place, as they are given there.
 pub(super) fn commands(name: &str, call: &Call, code: &mut Code) {
-    for runner in RUNNERS.iter().filter(|runner| runner.programs.contains(&name)) {
-        for words in runner.verbs.iter().flat_map(|verb| behind(verb, call.words())) {
+    for runner in all().filter(|runner| runner.programs.contains(&name)) {
+        let places: Option<Vec<_>> = runner.verbs.iter().map(|verb| behind(verb, call.words())).collect();
+        if places.is_none() {
+            code.unclear(&call.span, "more words behind which a command may stand than are looked at");
+        }
+        for words in places.into_iter().flatten().flatten() {
             let command = runner.command(words, call, code);
             match runner.place {
                 Place::Elsewhere => code.elsewhere.extend(command),
                 Place::SameFiles => code.beyond.extend(command),
+                Place::Here => code.here.extend(command),
             }
         }
     }
@@ -361,19 +105,73 @@ pub(super) fn ssh(call: &Call, code: &mut Code) {
     }
 }
 
+/// A command that stands in the words of a project's runner, so that it is judged by its own name too.
+pub(super) fn inner(name: &str, call: &Call) -> Option<Call> {
+    const RUNNERS: [(&str, &str); 14] = [
+        ("uv", "run"),
+        ("poetry", "run"),
+        ("pipenv", "run"),
+        ("pdm", "run"),
+        ("hatch", "run"),
+        ("rye", "run"),
+        ("conda", "run"),
+        ("mamba", "run"),
+        ("micromamba", "run"),
+        ("pixi", "run"),
+        ("bundle", "exec"),
+        ("npm", "exec"),
+        ("pnpm", "exec"),
+        ("yarn", "exec"),
+    ];
+    let words = call.words();
+    // It passes on what it does not know.
+    if name == "hub" {
+        let git = Arg::literal("git", call.args.first()?.span.clone());
+        return Some(call.inner([&[git], words].concat(), 1));
+    }
+    // As git calls its own.
+    if let Some(command) = name.strip_prefix("git-") {
+        let span = call.args.first()?.span.clone();
+        let named = ["git", command].map(|word| Arg::literal(word, span.clone()));
+        return Some(call.inner([&named[..], words].concat(), 1));
+    }
+    let second = words.first()?.text.as_deref()?;
+    if RUNNERS.contains(&(name, second)) {
+        // What stands before `--` and is no option is the command already, or the value of an option.
+        let is_option = |arg: &&Arg| arg.text.as_deref().is_some_and(|text| text.starts_with('-') && text != "--");
+        let options = words[1..].iter().take_while(is_option).count();
+        let ends = words.get(1 + options).is_some_and(|arg| arg.text.as_deref() == Some("--"));
+        let at = if ends { options + 2 } else { 1 };
+        let first = words.get(at).filter(|_| !words[1..at].iter().any(|option| is_other(name, option)))?;
+        return (!first.raw.starts_with('-')).then(|| call.inner(words[at..].to_vec(), at + 1));
+    }
+    if name == "flock" && words.len() > 1 && !words[0].raw.starts_with('-') && !words[1].raw.starts_with('-') {
+        return Some(call.inner(words[1..].to_vec(), 2));
+    }
+    None
+}
+
+/// An option by which the words are no program with its arguments: a line for a shell, a module, a script.
+fn is_other(name: &str, option: &Arg) -> bool {
+    let letters = if name == "uv" { "ms" } else { "c" };
+    let long = ["--call", "--shell-mode", "--module", "--script", "--gui-script"];
+    letters.chars().any(|letter| version_control::has_letter(option, letter))
+        || long.iter().any(|long| version_control::abbreviates(option, long, 3))
+}
+
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
     use copydesk_workspace::path::AbsPath;
 
-    use super::RUNNERS;
+    use super::all;
     use crate::permission::shell::{Surroundings, analyse};
 
     #[test]
     fn r8_1_a_word_that_may_be_an_option_behind_the_place_is_unclear() {
         let (folder, home) = (AbsPath::new("/w").unwrap(), AbsPath::new("/home/u").unwrap());
-        for runner in RUNNERS {
+        for runner in all() {
             for (program, verb) in
                 runner.programs.iter().flat_map(|name| runner.verbs.iter().map(move |verb| (name, verb)))
             {

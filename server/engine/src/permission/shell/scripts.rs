@@ -3,7 +3,7 @@
 use super::code::Run;
 use super::command::Call;
 use super::expansion::Scope;
-use super::options::{Arg, Parsed};
+use super::options::{Arg, Given, Parsed};
 use super::programs::{Judged, uses};
 use super::{FileAccess, FileUse, Place};
 
@@ -46,12 +46,12 @@ pub(super) fn sed(parsed: &Parsed, call: &Call, scope: &Scope, judged: &mut Judg
     let from_file = parsed.has(&["f", "file"]);
     let in_operand = given.is_empty() && !from_file;
     let (script, files) = parsed.operands.split_at(usize::from(in_operand).min(parsed.operands.len()));
-    let in_place = parsed.has(&["i", "in-place"]);
+    let in_place = parsed.given.iter().any(is_in_place);
     // The ending of the copy that is kept may lead to another folder, or make another name.
-    let ending = parsed.value(&["i", "in-place"]);
-    if let Some(ending) = ending
-        && ending.text.as_deref().is_none_or(|text| text.contains(['/', '*']))
-    {
+    let endings: Vec<&Arg> =
+        parsed.given.iter().filter(|given| is_in_place(given)).filter_map(|given| given.value.as_ref()).collect();
+    let is_strange = |ending: &&&Arg| ending.text.as_deref().is_none_or(|text| text.contains(['/', '*']));
+    if let Some(ending) = endings.iter().find(is_strange) {
         let place = Place::Unknown(ending.raw.clone());
         judged.files.push(FileUse::new(ending.span.clone(), "sed", FileAccess::Write, place));
     }
@@ -69,11 +69,19 @@ pub(super) fn sed(parsed: &Parsed, call: &Call, scope: &Scope, judged: &mut Judg
     let access = if in_place { FileAccess::Write } else { FileAccess::Read };
     for file in files {
         judged.files.extend(uses(file, "sed", access, scope));
-        if in_place && ending.is_some_and(|ending| ending.text.as_deref() != Some("")) {
+        for ending in endings.iter().filter(|ending| ending.text.as_deref() != Some("")) {
+            let copy = file.text.as_deref().zip(ending.text.as_deref()).map(|(file, ending)| format!("{file}{ending}"));
+            let copy = copy.map_or_else(|| file.opaque(), |copy| Arg::literal(&copy, file.span.clone()));
+            judged.files.extend(uses(&copy, "sed", FileAccess::Write, scope));
             // The copy can be read by its new name.
             judged.files.extend(uses(file, "sed", FileAccess::Read, scope));
         }
     }
+}
+
+/// Any beginning of it is it too.
+fn is_in_place(given: &Given) -> bool {
+    given.name == "i" || given.name.len() > 1 && "in-place".starts_with(&given.name)
 }
 
 pub(super) fn awk(name: &str, parsed: &Parsed, call: &Call, scope: &Scope, judged: &mut Judged) {

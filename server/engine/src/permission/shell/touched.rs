@@ -15,7 +15,7 @@ pub(super) fn without_touched<'a>(
     if touched.folder {
         scope.folders = None;
     }
-    scope.variables.retain(|name, _| !touched.all && !touched.names.contains(name));
+    scope.variables.retain(|name| !touched.all && !touched.names.iter().any(|touched| touched == name));
     scope
 }
 
@@ -27,7 +27,7 @@ pub(super) fn sets_within(raw: &str) -> bool {
 
 /// Nothing is known of any variable but of the home folder, whose change asks anyway.
 pub(super) fn without_variables(mut scope: Scope) -> Scope {
-    scope.variables.retain(|name, _| name == "HOME");
+    scope.variables.retain(|name| name == "HOME");
     scope
 }
 

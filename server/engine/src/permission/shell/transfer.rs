@@ -65,6 +65,9 @@ pub(super) fn curl(words: &[Arg], scope: &Scope) -> Vec<FileUse> {
     while let Some(arg) = words.get(at) {
         at += 1;
         let text = arg.text.as_deref().unwrap_or(&arg.raw);
+        if takes_passwords(text) {
+            files.extend(file(arg, "~/.netrc", scope));
+        }
         if text.starts_with("--") {
             // Of several options that begin so, each counts.
             let meant = LONG.iter().filter(|(long, _)| text.len() > 3 && long.starts_with(text));
@@ -86,6 +89,15 @@ pub(super) fn curl(words: &[Arg], scope: &Scope) -> Vec<FileUse> {
         }
     }
     files
+}
+
+/// From the file of the home folder that holds them.
+fn takes_passwords(option: &str) -> bool {
+    let is_long = option.len() > 5 && ["--netrc", "--netrc-optional"].iter().any(|long| long.starts_with(option));
+    let letters = option.strip_prefix('-').unwrap_or_default();
+    is_long
+        || letters.chars().take_while(|letter| !takes_value("curl", *letter)).any(|letter| letter == 'n')
+            && !letters.starts_with('-')
 }
 
 impl Names {
@@ -147,11 +159,11 @@ fn alternatives(text: &str) -> Option<Vec<String>> {
         if list.contains('{') {
             return None;
         }
-        let joined = all.iter().flat_map(|before| list.split(',').map(move |piece| format!("{before}{head}{piece}")));
-        all = joined.collect();
-        if all.len() > MOST {
+        if all.len() * list.split(',').count() > MOST {
             return None;
         }
+        let joined = all.iter().flat_map(|before| list.split(',').map(move |piece| format!("{before}{head}{piece}")));
+        all = joined.collect();
         rest = tail;
     }
     Some(all.into_iter().map(|before| before + rest).collect())

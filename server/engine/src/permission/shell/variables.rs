@@ -27,7 +27,25 @@ pub(super) fn is_calm(name: &str, value: Option<&str>) -> bool {
     }
 }
 
-const NAMES: [&str; 92] = [
+const NAMES: [&str; 110] = [
+    "SIMPLE_BACKUP_SUFFIX",
+    "ERL_LIBS",
+    "GCC_EXEC_PREFIX",
+    "TS_NODE_COMPILER",
+    "KUBECTL_EXTERNAL_DIFF",
+    "GOAUTH",
+    "GOCACHEPROG",
+    "GROFF_COMMAND_PREFIX",
+    "NIX_SSHOPTS",
+    "CCACHE_PREFIX",
+    "CCACHE_PREFIX_CPP",
+    "CCACHE_COMPILER",
+    "CCACHE_CONFIGPATH",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "VIM",
+    "VIMRUNTIME",
+    "CHROME_BIN",
+    "PHPRC",
     "PSQLRC",
     "HGRCPATH",
     "SVN_SSH",
@@ -122,11 +140,11 @@ const NAMES: [&str; 92] = [
     "TF_CLI_CONFIG_FILE",
 ];
 
-const PREFIXES: [&str; 43] = [
-    "LESS", "DENO_", "BUN_", "JULIA_", "HELM_", "ANSIBLE_", "LD_", "DYLD_", "BASH", "GIT_", "PYTHON", "PERL", "RUBY",
-    "NODE_", "npm_", "NPM_", "YARN_", "PNPM_", "CARGO_", "RUST", "GEM_", "BUNDLE_", "PIP_", "UV_", "POETRY_", "CONDA_",
-    "JAVA_", "JDK_", "MAVEN_", "GRADLE_", "XDG_", "SSH_", "GPG_", "GNUPG", "LUA_", "PHP_", "MALLOC_", "GLIBC_", "R_",
-    "COMP_", "PYTEST_", "DOTNET_", "CORECLR_",
+const PREFIXES: [&str; 44] = [
+    "CMAKE_", "LESS", "DENO_", "BUN_", "JULIA_", "HELM_", "ANSIBLE_", "LD_", "DYLD_", "BASH", "GIT_", "PYTHON", "PERL",
+    "RUBY", "NODE_", "npm_", "NPM_", "YARN_", "PNPM_", "CARGO_", "RUST", "GEM_", "BUNDLE_", "PIP_", "UV_", "POETRY_",
+    "CONDA_", "JAVA_", "JDK_", "MAVEN_", "GRADLE_", "XDG_", "SSH_", "GPG_", "GNUPG", "LUA_", "PHP_", "MALLOC_",
+    "GLIBC_", "R_", "COMP_", "PYTEST_", "DOTNET_", "CORECLR_",
 ];
 
 const SUFFIXES: [&str; 25] = [
@@ -158,7 +176,11 @@ const SUFFIXES: [&str; 25] = [
 ];
 
 fn is_known_harmless(name: &str) -> bool {
-    const HARMLESS: [&str; 18] = [
+    const HARMLESS: [&str; 22] = [
+        "CMAKE_BUILD_PARALLEL_LEVEL",
+        "CMAKE_BUILD_TYPE",
+        "CMAKE_COLOR_DIAGNOSTICS",
+        "CMAKE_EXPORT_COMPILE_COMMANDS",
         "RUST_BACKTRACE",
         "RUST_LOG",
         "RUST_LIB_BACKTRACE",

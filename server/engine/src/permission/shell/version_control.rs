@@ -115,6 +115,8 @@ pub(super) fn git(call: &Call, scope: &Scope) -> Judged {
 /// Commands of git that are made to run a program of their words.
 fn runs_its_words(name: &str, words: &[Arg]) -> bool {
     match name {
+        // It tells the passwords that git has, or asks a program for them.
+        "credential" => true,
         "remote-ext" | "remote-fd" | "merge-index" | "instaweb" | "web--browse" | "shell" | "for-each-repo" => true,
         "send-email" => words.iter().any(|arg| {
             let text = arg.text.as_deref().unwrap_or("--cmd");
@@ -141,6 +143,7 @@ fn runs_its_value(name: &str, arg: &Arg) -> bool {
         "push" | "send-pack" => {
             long("--receive-pack") || long("--exec") || arg.text.as_deref().is_some_and(|text| text.contains("::"))
         }
+        "archive" | "remote" | "submodule" if arg.text.as_deref().is_some_and(|text| text.contains("ext::")) => true,
         "archive" => long("--exec"),
         "init" => long("--template"),
         "filter-branch" => long("--tree-filter"),
@@ -152,7 +155,7 @@ pub(super) fn moved(words: &[Arg], scope: &Scope) -> Scope {
     let mut scope = scope.clone();
     for pair in words.windows(2) {
         if pair[0].text.as_deref() == Some("-C") {
-            scope.folders = super::command::folders(&pair[1], &scope);
+            scope.folders = super::expansion::folders(&pair[1], &scope);
             scope.moved = true;
         }
     }

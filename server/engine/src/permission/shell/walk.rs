@@ -310,7 +310,7 @@ impl Walk {
         within.variables.remove(&loops.variable);
         let is_set_anew = scope_keeps(&within, &loops.body, &loops.variable);
         if let Some(values) = values.filter(|values| is_set_anew && !values.is_empty() && values.len() <= 64) {
-            within.variables.insert(loops.variable.clone(), values);
+            within.variables.insert(&loops.variable, values);
         }
         let behind = self.list(&loops.body, within.clone());
         Ends::same(scope.either(behind))
@@ -321,7 +321,7 @@ impl Walk {
         self.functions.insert(function.name.clone());
         let mut within = scope.clone();
         within.folders = None;
-        within.variables.retain(|name, _| name == "HOME");
+        within.variables.retain(|name| name == "HOME");
         self.fed_by(true, |walk| walk.statement(&function.body, within));
         Ends::same(scope)
     }
@@ -476,13 +476,13 @@ fn settled<'a>(words: impl IntoIterator<Item = &'a Word>, scope: Scope) -> Scope
 }
 
 fn forget(mut scope: Scope, names: &[String]) -> Scope {
-    scope.variables.retain(|name, _| !names.contains(name));
+    scope.variables.retain(|name| !names.iter().any(|forgotten| forgotten == name));
     scope
 }
 
 /// Whether the body of a loop leaves the loop's own variable alone.
 fn scope_keeps(within: &Scope, body: &[Statement], name: &str) -> bool {
     let mut probe = within.clone();
-    probe.variables.insert(name.to_owned(), Vec::new());
-    touched::without_touched([body], probe).variables.contains_key(name)
+    probe.variables.insert(name, Vec::new());
+    touched::without_touched([body], probe).variables.get(name).is_some()
 }

@@ -11,6 +11,10 @@ use super::{other_names, version_control};
 const DEEPEST: usize = 4;
 /// Of one command. More are asked.
 const MOST: usize = 128;
+/// Words of all of them.
+const MOST_WORDS: usize = 32 * 1024;
+/// Places behind which a command of its own may begin.
+const MOST_BEHIND: usize = 16;
 
 /// One way to read a command.
 #[derive(Debug, Clone)]
@@ -118,11 +122,27 @@ pub(super) fn first_words(base: &str, words: &[Arg]) -> Vec<usize> {
     }
 }
 
-/// What stands behind these words, with options before each of them.
-pub(super) fn behind<'a>(verb: &[&str], words: &'a [Arg]) -> Vec<&'a [Arg]> {
-    let Some((first, rest)) = verb.split_first() else { return vec![words] };
-    let is_first = |at: &usize| words.get(*at).is_some_and(|arg| arg.text.as_deref() == Some(first));
-    starts(words).into_iter().filter(is_first).flat_map(|at| behind(rest, &words[at + 1..])).collect()
+/// What stands behind these words, with options before each of them. `None`: in more places than are looked at.
+pub(super) fn behind<'a>(verb: &[&str], words: &'a [Arg]) -> Option<Vec<&'a [Arg]>> {
+    let mut found = vec![words];
+    for word in verb {
+        let mut next: Vec<&[Arg]> = Vec::new();
+        for words in found {
+            let is_it = |at: &usize| words.get(*at).is_some_and(|arg| arg.text.as_deref() == Some(word));
+            for at in starts(words).into_iter().filter(is_it) {
+                let rest = &words[at + 1..];
+                // All of them end where `words` does.
+                if !next.iter().any(|other| other.len() == rest.len()) {
+                    next.push(rest);
+                }
+            }
+            if next.len() > MOST_BEHIND {
+                return None;
+            }
+        }
+        found = next;
+    }
+    Some(found)
 }
 
 /// `kept`: what stands before `words`.
@@ -145,7 +165,8 @@ fn take(kept: &[Arg], words: &[Arg], is_new: bool, found: &mut Vec<Vec<Arg>>) ->
     if is_new {
         found.push([kept, words].concat());
     }
-    (found.len() <= MOST).then_some(())
+    let words: usize = found.iter().map(Vec::len).sum();
+    (found.len() <= MOST && words <= MOST_WORDS).then_some(())
 }
 
 /// Where the first word that is neither an option nor its value may stand; the end counts too.

@@ -182,7 +182,6 @@ const WRAPPERS: &[Wrapper] = &[
         ..PLAIN
     },
     Wrapper { name: "catchsegv", judged: WATCHED, ..PLAIN },
-    Wrapper { name: "hyperfine", judged: WATCHED, ..PLAIN },
     Wrapper { name: "entr", options: Spec { short: "acdnprsz", long: &[] }, judged: WATCHED, strange: &["s"], ..PLAIN },
     Wrapper { name: "choom", options: Spec { short: "n:", long: &["adjust="] }, judged: OTHER_ROOT, ..PLAIN },
     Wrapper { name: "numactl", judged: OTHER_ROOT, ..PLAIN },

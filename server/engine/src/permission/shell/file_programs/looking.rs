@@ -100,7 +100,10 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..PLAIN
     },
     Program {
-        names: &["echo", "true", "false", ":", "pwd", "seq", "sleep", "basename", "dirname", "expr"],
+        names: &[
+            "echo", "true", "false", ":", "pwd", "seq", "sleep", "basename", "dirname", "expr", "which", "free",
+            "uptime", "clear",
+        ],
         options: Spec { short: "neEsw:z:aLPf:", long: &[] },
         operands: Operands::None,
         ..PLAIN

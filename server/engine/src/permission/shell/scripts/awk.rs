@@ -15,7 +15,7 @@ pub(super) fn work(program: &str) -> Work {
 
 /// Nothing in it could be a redirect, a pipe or a call that runs something, whatever is a string of it and what is not.
 fn only_prints(program: &str) -> bool {
-    const RISKY: [&str; 7] = ["system", "getline", "|", ">", "@", "ARG", "PROCINFO"];
+    const RISKY: [&str; 8] = ["system", "getline", "|", ">", "@", "ARG", "PROCINFO", "SYMTAB"];
     let program = program.replace("||", " ").replace(">=", " ");
     !RISKY.iter().any(|word| program.contains(word))
 }
@@ -163,7 +163,9 @@ impl Reading<'_> {
                 Token::Word(word) if word == "print" || word == "printf" => printing = Some(0),
                 Token::Word(word) if word == "system" => self.call(at),
                 Token::Word(word) if word == "getline" => self.get_line(at),
-                Token::Word(word) if word.starts_with("ARG") || word == "PROCINFO" => self.work.is_unclear = true,
+                Token::Word(word) if word.starts_with("ARG") || word == "PROCINFO" || word == "SYMTAB" => {
+                    self.work.is_unclear = true
+                }
                 Token::Line if self.goes_on(at, printing) => {}
                 Token::Line | Token::Other(';' | '}') => printing = None,
                 Token::Other('(') => printing = printing.map(|depth| depth + 1),

@@ -23,6 +23,8 @@ pub(super) fn losses(name: &str, words: &[Arg]) -> Option<&'static str> {
         words.iter().take_while(|arg| arg.text.as_deref() != Some("--")).any(|arg| has_letter(arg, letter))
     };
     let forced = short('f') || long("--force", 3);
+    // The last word counts: `-n --no-dry-run`.
+    let takes_back = |option: &str| long(option, 6);
     // What stands behind it is a text, whatever it begins with.
     let takes_text = |arg: Option<&Arg>| {
         matches!(name, "commit" | "tag" | "merge" | "stash" | "notes")
@@ -38,23 +40,27 @@ pub(super) fn losses(name: &str, words: &[Arg]) -> Option<&'static str> {
         "checkout" => checkout(words, forced),
         "switch" => {
             let creates = short('C') || long("--force-create", 8);
-            if forced || long("--discard-changes", 3) { Some(TRACKED) } else { creates.then_some(COMMITS) }
+            let merges = short('m') || long("--merge", 3) || long("--conflict", 4);
+            if forced || merges || long("--discard-changes", 3) { Some(TRACKED) } else { creates.then_some(COMMITS) }
         }
         "restore" => {
-            let staged_only = (long("--staged", 4) || short('S')) && !(long("--worktree", 3) || short('W'));
+            let staged_only = (long("--staged", 4) || short('S'))
+                && !takes_back("--no-staged")
+                && !(long("--worktree", 3) || short('W'));
             (!staged_only).then_some(TRACKED)
         }
         "clean" => {
             // `-e` takes what follows for a pattern, whatever it looks like.
             let excludes = short('e') || long("--exclude", 3);
-            let shows_only = !excludes && (short('n') || long("--dry-run", 3));
+            let shows_only = !excludes && !takes_back("--no-dry-run") && (short('n') || long("--dry-run", 3));
             (!shows_only).then_some(UNTRACKED)
         }
         "stash" => stash(words),
         "apply" => {
             let shows_only = ["--check", "--stat", "--numstat", "--summary"].iter().any(|option| has(words, &[option]));
+            let shows_not = ["--no-check", "--no-stat", "--no-numstat", "--no-summary"].into_iter().any(takes_back);
             let reverts = short('R') || long("--reverse", 5);
-            (reverts && (!shows_only || long("--apply", 5))).then_some(TRACKED)
+            (reverts && (!shows_only || shows_not || long("--apply", 5))).then_some(TRACKED)
         }
         "worktree" => match first {
             Some("remove") if forced => Some(WORKTREE),
@@ -100,7 +106,7 @@ pub(super) fn losses(name: &str, words: &[Arg]) -> Option<&'static str> {
         }
         "filter-branch" | "filter-repo" | "replace" => Some(COMMITS),
         "fast-import" => forced.then_some(COMMITS),
-        "rm" => (forced && !(long("--cached", 3))).then_some(TRACKED),
+        "rm" => (forced && (takes_back("--no-cached") || !long("--cached", 3))).then_some(TRACKED),
         "mv" => forced.then_some(UNTRACKED),
         "checkout-index" => (forced || short('a')).then_some(TRACKED),
         "read-tree" => (long("--reset", 3) || short('u')).then_some(TRACKED),
@@ -111,9 +117,6 @@ pub(super) fn losses(name: &str, words: &[Arg]) -> Option<&'static str> {
             _ => None,
         },
         "fetch" | "pull" => {
-            if name == "pull" && (long("--rebase", 3) || short('r') || long("--autostash", 6)) {
-                return None;
-            }
             let by_ref = words.iter().any(|arg| starts(arg, "+"));
             (forced || by_ref).then_some(COMMITS)
         }
@@ -171,6 +174,7 @@ fn checkout(words: &[Arg], forced: bool) -> Option<&'static str> {
             || abbreviates(arg, "--ours", 4)
             || abbreviates(arg, "--theirs", 4)
             || abbreviates(arg, "--merge", 3)
+            || abbreviates(arg, "--conflict", 4)
             || has_letter(arg, 'm')
     });
     let operands: Vec<&Arg> = words.iter().filter(|arg| !starts(arg, "-")).collect();
@@ -204,7 +208,7 @@ pub(in crate::permission::shell) fn discards_repository(name: &str, call: &Call)
     }
     if matches!(name, "gh" | "glab") {
         let words = call.words();
-        let says = |verb: &[&str]| !behind(verb, words).is_empty();
+        let says = |verb: &[&str]| behind(verb, words).is_none_or(|places| !places.is_empty());
         let forces = words.iter().any(|arg| abbreviates(arg, "--force", 5) || has_letter(arg, 'f'));
         let of_branch = forces && (says(&["repo", "sync"]) || says(&["pr", "checkout"]) || says(&["mr", "checkout"]));
         let of_remote = says(&["repo", "delete"]) || words.iter().any(|arg| abbreviates(arg, "--delete-branch", 9));
