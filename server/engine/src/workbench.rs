@@ -156,7 +156,7 @@ pub(crate) struct Bench {
     pub(crate) kept: Arc<MemoryGrants>,
     pub(crate) changes: Arc<MemoryChanges>,
     recording: OnceLock<Arc<Recording>>,
-    clock: Arc<FakeClock>,
+    pub(crate) clock: Arc<FakeClock>,
     ids: Arc<FakeIds>,
     pub(crate) seen: Arc<Seen>,
     pub(crate) known: Arc<KnownFiles>,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use copydesk_workspace::disk::{Disk, DiskError, Operation};
+use copydesk_workspace::disk::{Disk, DiskError, Operation, Stamp};
 use copydesk_workspace::document::Document;
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::{AbsPath, DocKey};
@@ -598,6 +598,24 @@ async fn a_file_that_could_not_be_read_is_what_it_was_and_read_again() {
         let file = table.file("a").await;
         assert_eq!((&*file.now.to_string(), file.hunks.is_empty()), ("1\nB\nC\n", false));
         assert!(states(&file).iter().all(|state| *state == HunkState::Undecided), "{file:?}");
+    }
+}
+
+/// Two writes within one tick of the file system's clock leave the same stamp: only once the tick is over does it tell of the later one.
+#[tokio::test]
+async fn a_file_that_was_written_a_moment_ago_is_read_again_whatever_its_stamp() {
+    // In milliseconds; a clock may also be behind that of the file system.
+    for (age, is_read) in [(0, true), (1_000, true), (-60_000, true), (10_000, false)] {
+        let table = Table::new().await;
+        let path = table.path("a");
+        table.edit("msg_1", "a", "1\n", "B\n").await;
+        let modified = table.world.ports.clock.now().0 - age;
+        table.world.disk.put_stamp(&path, Stamp { modified, ..Stamp::default() });
+        table.world.disk.put(&path, "mine\nB\n");
+        assert_eq!(table.file("a").await.now.to_string(), "mine\nB\n");
+        table.world.disk.put(&path, "more\nB\n");
+        let now = if is_read { "more\nB\n" } else { "mine\nB\n" };
+        assert_eq!(table.file("a").await.now.to_string(), now, "written {age} ms ago");
     }
 }
 

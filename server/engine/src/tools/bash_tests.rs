@@ -1,12 +1,14 @@
 use std::time::Duration;
 
+use copydesk_workspace::disk::Stamp;
 use copydesk_workspace::path::DocKey;
 use serde_json::{Value, json};
 
 use crate::message::ToolStatus;
 use crate::permission::Verdict;
 use crate::ports::{
-    CapturedOutput, CommandEnd, Confinement, FileChangeKind, OptionKind, Preview, SandboxPolicy, ShellOutcome,
+    CapturedOutput, Clock as _, CommandEnd, Confinement, FileChangeKind, OptionKind, Preview, SandboxPolicy,
+    ShellOutcome,
 };
 use crate::workbench::{Bench, Typing, path, printed};
 
@@ -313,6 +315,25 @@ async fn r6_3_what_a_command_changed_is_told_to_editor_and_model() {
     let clean = bench.overlay.get(&DocKey::from_real_path(path("/w/clean"))).unwrap();
     assert!(!clean.is_dirty());
     assert!(bench.done("read", json!({"filePath": "clean"})).await.contains("1: b"));
+}
+
+/// The stamp alone tells only of what is written after the tick of the file system's clock.
+#[tokio::test]
+async fn r6_3_what_a_command_writes_within_one_tick_is_told_too() {
+    // In milliseconds; a clock may also be behind that of the file system.
+    for (age, is_told) in [(0, true), (1_000, true), (-60_000, true), (10_000, false)] {
+        let bench = trusting();
+        bench.put("/w/a", "a\n");
+        let modified = bench.clock.now().0 - age;
+        bench.disk.put_stamp(&path("/w/a"), Stamp { modified, ..Stamp::default() });
+        bench.open("/w/a", 1, "a\n");
+        bench.shell.will(|disk| {
+            disk.put(&path("/w/a"), "b\n");
+            printed("")
+        });
+        bench.done("bash", command("make")).await;
+        assert_eq!(bench.editor.told().len(), usize::from(is_told), "written {age} ms before");
+    }
 }
 
 #[tokio::test]

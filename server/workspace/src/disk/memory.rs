@@ -33,6 +33,7 @@ struct State {
     /// How many nodes were put there before each.
     stamps: HashMap<PathBuf, u64>,
     /// Of files that were given one.
+    given_stamps: HashMap<PathBuf, Stamp>,
     modes: HashMap<PathBuf, u32>,
     puts: u64,
     failures: HashMap<(Operation, AbsPath), DiskError>,
@@ -84,6 +85,14 @@ impl MemoryDisk {
         }
     }
 
+    /// Gives a file this stamp, whatever is written there later: as where that comes within one tick of the clock.
+    pub fn put_stamp(&self, path: &AbsPath, stamp: Stamp) {
+        let mut state = self.lock();
+        if let Ok(real) = state.resolve(path) {
+            state.given_stamps.insert(real.as_path().to_owned(), stamp);
+        }
+    }
+
     /// Removes whatever is there, folders with all that is in them.
     pub fn take(&self, path: &AbsPath) {
         let mut state = self.lock();
@@ -125,7 +134,8 @@ impl Disk for MemoryDisk {
         let state = self.lock();
         let real = state.checked(Operation::Stat, path)?;
         let inode = state.stamps.get(real.as_path()).copied().unwrap_or_default();
-        let stamp = Stamp { inode, ..Stamp::default() };
+        let given = state.given_stamps.get(real.as_path()).copied();
+        let stamp = given.unwrap_or(Stamp { inode, ..Stamp::default() });
         let mode = Some(state.modes.get(real.as_path()).copied().unwrap_or(0o644));
         match state.node(real.as_path()) {
             Some(Node::File(bytes)) => Ok(Stat { kind: FileKind::File, len: bytes.len() as u64, stamp, mode }),
