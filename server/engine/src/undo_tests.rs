@@ -736,8 +736,8 @@ async fn r5_2_bits_and_encodings_go_with_a_move_and_the_users_bits_stay() {
     assert_eq!([mode(&desk, "t"), mode(&desk, "u")], [Some(0o755); 2]);
 }
 
-#[tokio::test]
-async fn r6_5_the_second_of_two_sessions_that_write_one_file_is_told_of_the_first() {
+/// A session that has read the file `a`, which another session, that is named, has changed since.
+async fn after_another_session() -> (Desk, String) {
     let mut desk = Desk::new().await;
     desk.put("a", "one\ntwo\nthree\n");
     desk.turn("look", &[("read", json!({"filePath": "a"}))]).await;
@@ -745,19 +745,41 @@ async fn r6_5_the_second_of_two_sessions_that_write_one_file_is_told_of_the_firs
     desk.session = desk.world.session(&desk.engine, configured()).await.unwrap();
     let other = desk.session.id().to_string();
     desk.turn("x", &[edit("a", "two", "TWO")]).await;
-
     desk.session = mine;
-    for (call, text) in [
-        (write("a", "mine\n"), format!("has changed since you last saw it by another session of the agent ({other})")),
-        (edit("a", "one\ntwo", "mine"), String::new()),
-    ] {
-        let before = desk.text("a");
-        desk.turn("y", &[call]).await;
+    (desk, other)
+}
+
+#[tokio::test]
+async fn r6_5_the_second_of_two_sessions_that_write_one_file_is_told_of_the_first() {
+    let multiedit = json!({"filePath": "a", "edits": [{"oldString": "one\ntwo", "newString": "mine"}]});
+    let mut calls = vec![
+        (write("a", "mine\n"), "has changed since you last saw it by another session of the agent (OTHER)"),
+        (
+            patch("*** Delete File: a\n"),
+            "The file was changed by another session of the agent (OTHER), and you have not seen it since",
+        ),
+        (
+            patch("*** Delete File: a\n*** Add File: a\n+mine\n"),
+            "The file was changed by another session of the agent (OTHER), and you have not seen it since",
+        ),
+    ];
+    let unseen = "was not found in it. The file was changed by another session of the agent (OTHER), and you have not seen it since";
+    calls.extend([(edit("a", "one\ntwo", "mine"), unseen), (("multiedit", multiedit), unseen)]);
+    let unseen = "The file was changed by another session of the agent (OTHER), and you have not seen it since";
+    calls.push((patch("*** Update File: a\n@@\n-one\n-two\n+mine\n"), unseen));
+    for (call, words) in calls {
+        // Each by itself: the refusal shows the file.
+        let (mut desk, other) = after_another_session().await;
+        desk.turn("y", std::slice::from_ref(&call)).await;
         let result = desk.result();
-        assert!(result.contains(&text), "{result}");
-        assert_eq!(desk.text("a"), before, "no update is lost: {result}");
+        assert!(result.contains(&words.replace("OTHER", &other)), "{call:?}: {result}");
+        assert_eq!(desk.text("a").unwrap(), "one\nTWO\nthree\n", "no update is lost: {result}");
+        // What was shown is known.
+        desk.turn("z", &[edit("a", "TWO", "2")]).await;
+        assert_eq!(desk.text("a").unwrap(), "one\n2\nthree\n");
     }
     // Where both can stand they do, and each undo takes its own.
+    let (mut desk, _) = after_another_session().await;
     desk.turn("z", &[edit("a", "three", "THREE")]).await;
     assert_eq!(desk.text("a").unwrap(), "one\nTWO\nTHREE\n");
     assert_eq!(desk.undo(UndoWhat::Last).await, ["a: restored"]);

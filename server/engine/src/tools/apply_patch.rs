@@ -174,9 +174,9 @@ async fn change(path: AbsPath, plan: Plan, ctx: &ToolContext) -> Result<Change, 
             }
             Change::create(path, text)
         }
-        Plan::Delete => Ok(Change::delete(present(&path, ctx).await?)),
+        Plan::Delete => Ok(Change::delete(as_seen(&path, ctx).await?)),
         Plan::Replace { text } => {
-            let base = present(&path, ctx).await?;
+            let base = as_seen(&path, ctx).await?;
             let text = with_endings_of(&base.text.to_string(), &text).into_owned();
             let edits = EditSet::between(&base.text, &Rope::from(text));
             if edits.is_empty() {
@@ -215,6 +215,20 @@ async fn present(path: &AbsPath, ctx: &ToolContext) -> Result<Snapshot, ToolErro
     }
 }
 
+/// Of a file that goes as a whole: what another session has changed in it since the model saw it would be lost (R6.5).
+async fn as_seen(path: &AbsPath, ctx: &ToolContext) -> Result<Snapshot, ToolError> {
+    let base = present(path, ctx).await?;
+    let told = ctx.seen.get(base.key.path()).and_then(|_| change::unseen_of_another(&base, ctx));
+    let Some(told) = told else { return Ok(base) };
+    let (quote, seen) = change::quote(&base, None);
+    let next = if seen.is_empty() { " Read the rest of it first." } else { "" };
+    Err(ToolError::Quote {
+        text: format!("{path}: {told}{next} Its present text:\n{quote}"),
+        withheld: format!("{path}: {told} {}", change::WITHHELD),
+        seen,
+    })
+}
+
 /// Whatever stands there is left alone (C22): text or not, on the disk or in the editor alone.
 async fn is_free(path: &AbsPath, ctx: &ToolContext) -> Result<bool, ToolError> {
     match ctx.view.snapshot(path).await {
@@ -238,8 +252,10 @@ fn unmatched(base: &Snapshot, error: &HunkError, ctx: &ToolContext) -> ToolError
         (String::new(), Vec::new())
     };
     let quoted = if quoted.is_empty() { quoted } else { format!("\nThe present text there:\n{quoted}") };
+    let told = change::unseen_of_another(base, ctx).filter(|_| is_missing);
+    let told = told.map(|told| format!(" {told}")).unwrap_or_default();
     ToolError::Quote {
-        text: format!("{path}: {error}.{quoted}"),
+        text: format!("{path}: {error}.{told}{quoted}"),
         withheld: format!("{path}: a hunk does not fit its present text. {}", change::WITHHELD),
         seen,
     }

@@ -367,6 +367,13 @@ pub(super) fn by_whom(base: &Snapshot, ctx: &ToolContext) -> String {
     other.map(|session| format!(" by another session of the agent ({session})")).unwrap_or_default()
 }
 
+/// What another session has written since the model saw the file, or without its having seen it, in words (R6.5).
+pub(super) fn unseen_of_another(base: &Snapshot, ctx: &ToolContext) -> Option<String> {
+    let is_seen = ctx.seen.get(base.key.path()) == Some(base.hash);
+    let by_whom = Some(by_whom(base, ctx)).filter(|words| !is_seen && !words.is_empty())?;
+    Some(format!("The file was changed{by_whom}, and you have not seen it since."))
+}
+
 /// A part of the present text for an error, around a one-based line, with what the model knows from it.
 pub(super) fn quote(base: &Snapshot, around: Option<usize>) -> (String, Vec<SeenFile>) {
     let text = base.text.to_string();

@@ -134,12 +134,10 @@ fn ambiguous(lines: &[usize]) -> String {
 
 fn not_found(base: &Snapshot, nearest: Option<NearMiss>, ctx: &ToolContext) -> (String, Vec<SeenFile>) {
     let is_fresh = ctx.seen.get(base.key.path()) == Some(base.hash);
-    let state = match (is_fresh, ctx.view.other_writer(&base.key)) {
+    let state = match (is_fresh, change::unseen_of_another(base, ctx)) {
         (true, _) => String::new(),
         (false, None) => " You have not seen the file as it now stands.".to_owned(),
-        (false, Some(_)) => {
-            format!(" The file was changed{}, and you have not seen it since.", change::by_whom(base, ctx))
-        }
+        (false, Some(told)) => format!(" {told}"),
     };
     let text = format!("{} was not changed: `oldString` was not found in it.{state}", base.path);
     let miss = nearest.as_ref().map(|near| {
