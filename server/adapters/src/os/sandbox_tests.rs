@@ -135,6 +135,26 @@ async fn cell() -> Option<Cell> {
     None
 }
 
+/// Asks the kernel in its own way, so that no fault of what asks for the sandbox can leave all of the tests below out.
+#[test]
+fn r8_5_where_the_kernel_has_landlock_commands_are_confined() {
+    const ASKS_FOR_THE_VERSION: u32 = 1;
+    #[expect(unsafe_code, reason = "no crate asks for the version")]
+    // SAFETY: with this flag the kernel reads no attributes.
+    let version = unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, ASKS_FOR_THE_VERSION)
+    };
+    let actions = fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail").unwrap_or_default();
+    let has_filters = actions.split_whitespace().any(|action| action == "errno");
+    let support = Cell::new().shell.sandbox();
+    // The first version that guards against emptying a file.
+    assert_eq!(support.is_enforced(), version >= 3 && has_filters, "Landlock {version}, {actions}: {support:?}");
+    if let SandboxSupport::Enforced { by, gaps } = support {
+        assert_eq!(by, format!("Landlock {version} and seccomp"));
+        assert_eq!(gaps.len(), usize::from(version < 5) + usize::from(version < 6), "{gaps:?}");
+    }
+}
+
 #[tokio::test]
 async fn r8_5_files_outside_cannot_be_changed() {
     let Some(cell) = cell().await else { return };

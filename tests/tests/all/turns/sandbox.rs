@@ -20,6 +20,21 @@ async fn has_sandbox() -> bool {
     }
 }
 
+/// Asks the kernel itself, so that a daemon which finds no sandbox does not leave the tests of it out.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn r8_5_where_the_kernel_has_landlock_the_doctor_finds_the_sandbox() {
+    const ASKS_FOR_THE_VERSION: u32 = 1;
+    #[expect(unsafe_code, reason = "no crate asks for the version")]
+    // SAFETY: with this flag the kernel reads no attributes.
+    let version = unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, ASKS_FOR_THE_VERSION)
+    };
+    let actions = std::fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail").unwrap_or_default();
+    let has_filters = actions.split_whitespace().any(|action| action == "errno");
+    assert_eq!(has_sandbox().await, version >= 3 && has_filters, "Landlock {version}, {actions}");
+}
+
 #[tokio::test]
 async fn r8_5_what_the_sandbox_refuses_is_told_and_lifted_by_an_ask() {
     let home = Home::new();
