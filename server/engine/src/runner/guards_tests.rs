@@ -26,6 +26,10 @@ async fn rejected(bench: &Bench, tool: &str, input: serde_json::Value) -> Ask {
     asks.last().unwrap().clone()
 }
 
+fn patch(body: &str) -> serde_json::Value {
+    json!({"patchText": format!("*** Begin Patch\n{body}\n*** End Patch")})
+}
+
 /// A session with a secret under several names.
 fn with_secret() -> Bench {
     let bench = Bench::trusting();
@@ -317,16 +321,23 @@ async fn c62_every_tool_is_asked_for_what_a_link_leads_to_outside() {
         ("edit", json!({"filePath": "out/f", "oldString": "TOKEN", "newString": "x"})),
         ("write", json!({"filePath": "out/new.txt", "content": "x"})),
         ("write", json!({"filePath": "dangling", "content": "x"})),
+        ("multiedit", json!({"filePath": "out/f", "edits": [{"oldString": "TOKEN", "newString": "x"}]})),
+        ("apply_patch", patch("*** Add File: out/n\n+x")),
+        ("apply_patch", patch("*** Update File: out/f\n@@\n-TOKEN\n+x")),
+        ("apply_patch", patch("*** Delete File: out/f")),
+        ("apply_patch", patch("*** Update File: d\n*** Move to: out/f2\n@@\n-d\n+x")),
+        ("apply_patch", patch("*** Update File: out/f\n*** Move to: inside\n@@\n-TOKEN\n+x")),
     ] {
         let bench = Bench::trusting();
-        bench.put("/tmp/outside/f", "TOKEN\n");
+        bench.put("/tmp/outside/f", "TOKEN\n").put("/w/d", "d\n");
         bench.disk.put_link(&path("/w/out"), "/tmp/outside");
         bench.disk.put_link(&path("/w/doc.txt"), "/tmp/outside/f");
         bench.disk.put_link(&path("/w/dangling"), "/tmp/outside/not-yet");
         let ask = rejected(&bench, tool, input.clone()).await;
         assert!(ask.reason.contains("is a link, its target is /tmp/outside"), "{tool} {input}: {}", ask.reason);
         assert_eq!(bench.disk.list(&path("/tmp/outside")).unwrap().len(), 1, "{tool} {input}");
-        assert_eq!(bench.text("/tmp/outside/f"), "TOKEN\n");
+        assert_eq!((bench.text("/tmp/outside/f"), bench.text("/w/d")), ("TOKEN\n".to_owned(), "d\n".to_owned()));
+        assert!(bench.disk.read(&path("/w/inside")).is_err(), "{input}");
     }
     // A search of the workspace does not follow it.
     let bench = Bench::trusting();
