@@ -2,7 +2,7 @@
 //! `PROGRAMS` (which a test puts in their place), wrappers and builtins, so that any text may be run. Not made: names that are computed by more than a
 //! variable, options of the shell that change how it reads, job control.
 
-use crate::choices::Choices;
+use super::choices::Choices;
 
 /// What stands for programs: one that may run, one that is asked, one that is denied; and two that read and write files.
 pub const PROGRAMS: [&str; 5] = ["pa", "pq", "pd", "cat", "touch"];

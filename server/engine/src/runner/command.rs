@@ -449,3 +449,7 @@ mod copies_tests;
 #[cfg(test)]
 #[path = "narrow_tests.rs"]
 mod narrow_tests;
+
+#[cfg(test)]
+#[path = "generated_tests.rs"]
+mod generated_tests;

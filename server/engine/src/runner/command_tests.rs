@@ -8,7 +8,7 @@ use crate::ports::{Ask as Asked, Confinement, OptionKind, Preview};
 use crate::workbench::{Bench, path};
 
 /// What came of a command, and why: the reason of its ask or its denial.
-async fn judged(bench: &Bench, input: Value) -> (Verdict, String) {
+pub(super) async fn judged(bench: &Bench, input: Value) -> (Verdict, String) {
     bench.client.answer_all(OptionKind::RejectOnce);
     let asks = bench.client.asks().len();
     let run = bench.shell.commands().len();
