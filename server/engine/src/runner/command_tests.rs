@@ -368,6 +368,33 @@ async fn r9_3_plain_work_on_files_of_the_workspace_is_free_in_its_mode() {
 }
 
 #[tokio::test]
+async fn r9_3_all_folders_that_the_client_lists_are_the_workspace_and_no_others() {
+    let mut bench = Bench::new();
+    bench.facts.roots.push(path("/v"));
+    bench.put("/w/a", "x\n").put("/v/c/d", "x\n").put("/v2/c/d", "x\n");
+    let inside = ["cp a /v/b", "mkdir -p /v/x/y", "cat a > /v/c/d", "cp /v/c/d b", "cd /v && cp c/d e"];
+    check(&bench, Ask, &inside).await;
+    bench.grants.set_mode(Mode::Workspace);
+    check(&bench, Allow, &inside).await;
+    let outside = [
+        "cp a /v2/b",
+        "mkdir -p /v2/x",
+        "cat a > /v2/c/d",
+        "cp a /v/../v2/b",
+        "cd /v && cp c/d ../v2/e",
+        "cp a /v/.git/x",
+    ];
+    check(&bench, Ask, &outside).await;
+    // A link in one of them leads to where it leads.
+    bench.disk.put_link(&path("/v/out"), "/v2");
+    check(&bench, Ask, &["cp a /v/out/b"]).await;
+    let alone = Bench::new();
+    alone.put("/w/a", "x\n").put("/v/c/d", "x\n");
+    alone.grants.set_mode(Mode::Workspace);
+    check(&alone, Ask, &["cp a /v/b", "cat a > /v/c/d"]).await;
+}
+
+#[tokio::test]
 async fn in_auto_whatever_the_sandbox_holds_is_free() {
     let bench = Bench::new();
     bench.grants.set_mode(Mode::Auto);
