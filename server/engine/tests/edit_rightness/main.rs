@@ -10,11 +10,13 @@ mod edits;
 mod sample;
 mod sources;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use dice::Dice;
 use door::{Outcome, Ran};
+use drift::DRIFTS;
 use sample::{Must, Sample, Tool};
 use serde_json::json;
 use sources::Source;
@@ -26,6 +28,10 @@ const SEED: u64 = 20_261_130;
 const EDITS_A_FILE: usize = 6;
 /// Of a hundred refusals, those whose hint suffices at the least (R1.3): a little less than what is measured.
 const HINTS_OF_100: usize = 95;
+/// Of a hundred samples, those that must land and those that must be refused at the least: a little less than what is measured. Where the rest may do either,
+/// the check proves nothing.
+const LAND_OF_100: usize = 35;
+const REFUSED_OF_100: usize = 50;
 /// Faults that are told in full.
 const MOST_TOLD: usize = 12;
 
@@ -110,6 +116,8 @@ fn check(tool: Tool) {
     let mut report = String::new();
     let (mut hinted, mut refused) = (0, 0);
     let mut done = 0;
+    let (mut landing, mut refusing) = (0, 0);
+    let mut kinds = BTreeMap::<String, usize>::new();
     let mut source_seed = seed;
     while done < samples {
         source_seed = source_seed.wrapping_add(1);
@@ -120,6 +128,9 @@ fn check(tool: Tool) {
             let ran = runtime.block_on(door::run(&sample));
             hinted += usize::from(matches!(ran.outcome, Outcome::RefusedWell));
             refused += usize::from(matches!(ran.outcome, Outcome::RefusedWell | Outcome::Refused));
+            landing += usize::from(sample.must == Must::Land);
+            refusing += usize::from(sample.must == Must::BeRefused);
+            *kinds.entry(sample.kind.clone()).or_default() += 1;
             let fault = fault(&sample, ran.outcome);
             faults.extend(fault.map(|fault| (fault, told(&sample, &ran, fault, seed))));
             let _ = writeln!(report, "{}", row(&sample, &ran, fault));
@@ -136,6 +147,13 @@ fn check(tool: Tool) {
     faults.sort_by_key(|(fault, _)| *fault != "landed wrong");
     let shown: Vec<&str> = faults.iter().take(MOST_TOLD).map(|(_, told)| told.as_str()).collect();
     assert!(faults.is_empty(), "{} of {samples} samples\n{}", faults.len(), shown.join("\n"));
+    assert!(landing * 100 >= done * LAND_OF_100, "of {done} samples only {landing} must land");
+    assert!(refusing * 100 >= done * REFUSED_OF_100, "of {done} samples only {refusing} must be refused");
+    // Of few samples by other dice there need not be each.
+    let is_usual = samples == SAMPLES && number("EDITS_SEED", SEED) == SEED;
+    let drifts = DRIFTS.iter().filter(|drift| drift.in_patches || tool != Tool::ApplyPatch);
+    let lacking: Vec<&str> = drifts.map(|drift| drift.name).filter(|name| !kinds.contains_key(*name)).collect();
+    assert!(lacking.is_empty() || !is_usual && samples < 10 * SAMPLES, "of {done} samples none is of {lacking:?}");
     assert!(hinted * 100 >= refused * HINTS_OF_100, "of {refused} refusals {hinted} had a hint that suffices");
 }
 
