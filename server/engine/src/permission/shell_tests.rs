@@ -1013,6 +1013,44 @@ fn last_of(text: &str) -> SimpleCommand {
     analysed(text).commands.pop().unwrap()
 }
 
+/// By the table that users of opencode know, of which nothing is left out. The exact command alone is offered where the words run what they say or may lose
+/// work, and for `env` what it runs.
+#[test]
+fn r9_1_always_offers_as_many_words_as_the_known_table() {
+    const ONE: &str = "cat cd chmod chown cp echo env export grep kill killall ln ls mkdir mv ps pwd rm rmdir sleep \
+        source tail touch unset which";
+    const TWO: &str = "bazel brew bun cargo cdk cf cmake composer consul crictl deno docker eksctl firebase flyctl git go \
+        gradle helm heroku hugo ip kind kubectl kustomize make mc minikube mongosh mysql mvn ng npm nvm nx openssl pip \
+        pipenv pnpm poetry podman psql pulumi pyenv python rake rbenv redis-cli rustup serverless skaffold sls sst swift \
+        systemctl terraform tmux turbo ufw vault vercel volta wp yarn";
+    const THREE: &str = "aws az doctl gcloud gh sfdx bun-run bun-x cargo-add cargo-run consul-kv deno-task docker-builder \
+        docker-compose docker-container docker-image docker-network docker-volume eksctl-create git-config git-remote \
+        git-stash ip-addr ip-link ip-netns ip-route kind-create kubectl-kustomize kubectl-rollout mc-admin npm-exec \
+        npm-init npm-run npm-view openssl-req openssl-x509 pnpm-dlx pnpm-exec pnpm-run podman-container podman-image \
+        pulumi-stack terraform-workspace vault-auth vault-kv yarn-dlx yarn-run";
+    const EXACT: &str = "kill rm source python tmux bun bun-run bun-x deno deno-task git-stash";
+    let mut entries = 0;
+    let mut wrong = Vec::new();
+    for (count, names) in [(1, ONE), (2, TWO), (3, THREE)] {
+        for name in names.split_whitespace() {
+            entries += 1;
+            let words = if name == "redis-cli" { name.to_owned() } else { name.replace('-', " ") };
+            let text = format!("{words} a b c d");
+            let offer = || text.split(' ').take(count).collect::<Vec<_>>().join(" ") + " *";
+            let expected = match name {
+                "env" => Some("a *".to_owned()),
+                name => (!EXACT.split(' ').any(|exact| exact == name)).then(offer),
+            };
+            let offered = analysed(&text).commands.remove(0).prefix;
+            if offered != expected {
+                wrong.push((text, offered));
+            }
+        }
+    }
+    assert_eq!(wrong, []);
+    assert_eq!(entries, 136);
+}
+
 #[test]
 fn r9_1_always_offers_what_is_not_too_wide() {
     let offered = |text: &str| last_of(text).prefix;
