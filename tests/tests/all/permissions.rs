@@ -1,5 +1,8 @@
 //! Grants and modes of permission on the built program: over ACP, by `copydesk permissions`, and in `copydesk run`. Needs `cargo build -p copydesk`.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
 use copydesk_tests::daemon::Home;
 use copydesk_tests::fake_editor::FakeEditor;
 use copydesk_tests::scripted_model::{Reply, Script, ScriptedModel};
@@ -56,6 +59,8 @@ async fn grants(client: &FakeEditor, session: &str, revoke: &[&str]) -> Value {
 #[tokio::test]
 async fn r9_1_what_is_allowed_in_a_project_is_seen_by_other_daemons_and_taken_back() {
     let (model, home) = start(runs("touch made")).await;
+    home.write("src/.hidden/a.txt", "a\n");
+    let before = listing(&home.workspace());
     let client = FakeEditor::open_acp(home.clone(), json!({})).await;
     client.disregard("session/update");
     let session = client.new_session().await;
@@ -78,7 +83,9 @@ async fn r9_1_what_is_allowed_in_a_project_is_seen_by_other_daemons_and_taken_ba
     let file = home.data().join("copydesk/grants.json");
     let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(file).unwrap());
     assert_eq!(mode & 0o777, 0o600);
-    assert!(!home.workspace().join(".copydesk").exists(), "nothing is kept in the repository");
+    let mut made = listing(&home.workspace());
+    assert_eq!(made.remove(Path::new("made")), Some(Vec::new()), "the command has run");
+    assert_eq!(made, before, "nothing is kept in the repository");
 
     // Taken back in one window, it is asked again in the other.
     let answer = grants(&client, &session, &[grant["id"].as_str().unwrap(), "grt_unknown"]).await;
@@ -88,7 +95,25 @@ async fn r9_1_what_is_allowed_in_a_project_is_seen_by_other_daemons_and_taken_ba
     assert_eq!(other.request("_copydesk/grants", json!({ "sessionId": "ses_nobody" })).await.unwrap_err().code, -32002);
     client.finish().await;
     other.finish().await;
+    assert!(
+        listing(&home.workspace()).keys().eq(before.keys().chain([&PathBuf::from("made")]).collect::<BTreeSet<_>>())
+    );
     model.finish();
+}
+
+/// Everything below `folder`: files with what they hold, folders without.
+fn listing(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut left = vec![folder.to_owned()];
+    while let Some(next) = left.pop() {
+        for path in std::fs::read_dir(next).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.strip_prefix(folder).unwrap().to_owned();
+            let is_folder = path.symlink_metadata().unwrap().is_dir();
+            all.insert(name, if is_folder { Vec::new() } else { std::fs::read(&path).unwrap() });
+            left.extend(is_folder.then_some(path));
+        }
+    }
+    all
 }
 
 /// The option of the session by which a client of ACP takes answers back.
