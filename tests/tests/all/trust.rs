@@ -98,9 +98,12 @@ async fn until_marked(repository: &Repository) {
 
 #[tokio::test]
 async fn c65_hostile_repository_does_nothing_before_it_is_trusted_and_a_change_asks_again() {
-    let repository =
-        Repository::new([Reply::text("Mine."), Reply::text("Mine again.")], [edit(), Reply::text("Evil.")]).await;
+    // An edit, for which a language server is started where one may be.
+    let mine = [edit(), Reply::text("Mine."), Reply::text("Mine again.")];
+    let back = Reply::call("edit", json!({ "filePath": "a.txt", "oldString": "two", "newString": "one" }));
+    let repository = Repository::new(mine, [back, Reply::text("Evil.")]).await;
     let client = FakeEditor::open_acp(repository.home.clone(), json!({})).await;
+    let file = || std::fs::read_to_string(repository.home.workspace().join("a.txt")).unwrap();
     // Opened, and nothing sent: nothing runs, nothing is asked.
     let session = client.new_session().await;
     repository.check_untouched();
@@ -111,7 +114,7 @@ async fn c65_hostile_repository_does_nothing_before_it_is_trusted_and_a_change_a
     }
     client.await_response(prompt).await.unwrap();
     repository.check_untouched();
-    assert_eq!(repository.mine.requests().len(), 1);
+    assert_eq!((repository.mine.requests().len(), file().as_str()), (2, "two\n"));
 
     // Asked again in the next session, and trusted: its server gets the request of that very turn, and its program runs.
     let session = client.new_session().await;
@@ -125,7 +128,7 @@ async fn c65_hostile_repository_does_nothing_before_it_is_trusted_and_a_change_a
     repository.check_untouched();
     answer(&client, WANTS[2], "allow_always").await;
     client.await_response(prompt).await.unwrap();
-    assert_eq!((repository.mine.requests().len(), repository.evil.requests().len()), (1, 2));
+    assert_eq!((repository.mine.requests().len(), repository.evil.requests().len()), (2, 2));
     until_marked(&repository).await;
 
     // Another content of what was trusted.
@@ -139,7 +142,7 @@ async fn c65_hostile_repository_does_nothing_before_it_is_trusted_and_a_change_a
     let shown = asked["toolCall"]["content"].to_string();
     assert!(shown.contains("has changed") && shown.contains("changed: "), "{shown}");
     client.await_response(prompt).await.unwrap();
-    assert_eq!((repository.mine.requests().len(), repository.evil.requests().len()), (2, 2));
+    assert_eq!((repository.mine.requests().len(), repository.evil.requests().len()), (3, 2));
     assert!(client.home().data().join("copydesk/trust.json").exists());
     client.take_notifications("session/update");
     client.finish().await;
