@@ -44,6 +44,17 @@ local function after_turn(child, name)
   child:lua('vim.api.nvim_set_current_win(vim.fn.bufwinid(...))', name)
 end
 
+--- That one line was rejected. The system prompt speaks of rejecting too.
+---@param request string
+---@param line integer
+---@param own string What the agent had written there.
+---@param what string
+local function is_told(request, line, own, what)
+  contains(request, 'The user has rejected these changes of yours, and they were taken back', what)
+  local place = '- a.txt, at line %d: taken out 1 line, put back 1 line. Yours were:\\n    %s'
+  contains(request, place:format(line, own), what)
+end
+
 function tests.c19_hunks_are_decided_one_by_one_each_on_its_own_text()
   local requests = with({
     files = { ['a.txt'] = numbers(1, 12) },
@@ -82,7 +93,7 @@ function tests.c19_hunks_are_decided_one_by_one_each_on_its_own_text()
     child:wait_chat('I see.')
   end)
   local last = vim.split(vim.trim(requests), '\n')
-  contains(last[#last], 'reject', 'the model is told')
+  is_told(last[#last], 11, 'SIX', 'the model is told')
 end
 
 function tests.r4_2_hunks_are_decided_while_the_agent_goes_on()
@@ -113,7 +124,7 @@ function tests.r4_2_hunks_are_decided_while_the_agent_goes_on()
     child:wait_signs({ '6:~' }, 'the second edit')
   end)
   local last = vim.split(vim.trim(requests), '\n')
-  contains(last[#last], 'reject', 'the model is told in the same turn')
+  is_told(last[#last], 2, 'TWO', 'the model is told in the same turn')
 end
 
 function tests.r4_2_hunks_follow_what_is_typed_above_into_and_over_them()

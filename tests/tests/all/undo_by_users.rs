@@ -24,6 +24,13 @@ struct Desk {
 
 impl Desk {
     async fn new(script: impl Into<Script>, text: &str, encoding: Encoding) -> Self {
+        let desk = Self::looking(script, text, encoding).await;
+        desk.editor.disregard("session/update");
+        desk
+    }
+
+    /// That keeps what it is told of a turn.
+    async fn looking(script: impl Into<Script>, text: &str, encoding: Encoding) -> Self {
         let model = ScriptedModel::start(script).await;
         let home = Home::new();
         home.use_model(&model.base_url());
@@ -35,9 +42,7 @@ impl Desk {
             Capabilities { encodings: vec![encoding], folders, opt_in, ..Capabilities::default() },
         )
         .await;
-        for method in ["session/update", "_copydesk/changed"] {
-            editor.disregard(method);
-        }
+        editor.disregard("_copydesk/changed");
         editor.script(
             "_copydesk/diagnostics",
             |params| json!({ "documents": [{ "uri": params["documents"][0]["uri"], "state": "unavailable" }] }),
@@ -156,6 +161,97 @@ async fn r5_2_one_call_is_undone_alone_and_bad_ids_are_refused() {
     desk.finish().await;
 }
 
+/// The ids of the tool calls, as the client was told them.
+fn calls(editor: &FakeEditor) -> Vec<String> {
+    let told = editor.take_notifications("session/update");
+    let calls = told.iter().map(|told| &told["update"]).filter(|update| update["sessionUpdate"] == "tool_call");
+    calls.map(|update| update["toolCallId"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn r5_2_one_call_is_undone_alone_over_the_wire_and_at_the_command_line() {
+    let script = || [edit("1\n", "one\n"), edit("3\n", "three\n"), Reply::text("Done.")];
+    let text = "1\n2\n3\n";
+    let desk = Desk::looking(script(), text, Encoding::Utf16).await;
+    desk.editor.open_document(&desk.document, "plaintext", text);
+    desk.turn("go").await;
+    assert_eq!(desk.buffer(), "one\n2\nthree\n");
+    let made = calls(&desk.editor);
+    assert_eq!(made.len(), 2, "{made:?}");
+    let report = desk.undo(json!({ "call": made[0] })).await.unwrap();
+    assert_eq!((outcomes(&report), desk.buffer().as_str()), (vec!["restored"], "1\n2\nthree\n"));
+    let report = desk.undo(json!("redo")).await.unwrap();
+    assert_eq!((outcomes(&report), desk.buffer().as_str()), (vec!["restored"], "one\n2\nthree\n"));
+    desk.editor.disregard("session/update");
+    desk.finish().await;
+
+    let desk = Desk::looking(script(), text, Encoding::Utf16).await;
+    desk.turn("go").await;
+    let (home, file, made) = (desk.editor.home().clone(), desk.path("a.txt"), calls(&desk.editor));
+    desk.editor.disregard("session/update");
+    desk.finish().await;
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n2\nthree\n");
+    let (code, output, errors) = home.ended(&["undo", "--call", &made[0]]).await;
+    assert_eq!((code, output.contains("a.txt: restored")), (Some(0), true), "{output}{errors}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "1\n2\nthree\n");
+    let (code, _, errors) = home.ended(&["undo", "--call", "call_9"]).await;
+    assert_eq!((code, errors.contains("call_9")), (Some(2), true), "{errors}");
+}
+
+#[tokio::test]
+async fn r5_4_beyond_what_is_kept_the_oldest_turns_can_no_longer_be_undone_which_is_said() {
+    // Of single letters that nothing makes shorter.
+    let noise = |seed: u64| {
+        let mut state = seed;
+        let letter = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(b' ' + (state >> 33) as u8 % 95)
+        };
+        (0..5000).map(letter).collect::<String>()
+    };
+    let copy = |from: &str, to: &str| Reply::call("bash", json!({ "command": format!("cp {from} {to}") }));
+    for (by_command, most) in [(false, Some(1000)), (false, None), (true, Some(1000)), (true, None)] {
+        let kept = most.is_none();
+        let home = Home::new();
+        let made = if by_command {
+            home.write("noise-1", noise(1));
+            home.write("noise-2", noise(2));
+            [copy("noise-1", "a.txt"), copy("noise-2", "b.txt")]
+        } else {
+            [write("a.txt", &noise(1)), write("b.txt", &noise(2))]
+        };
+        let [one, two] = made;
+        let model = ScriptedModel::start([one, Reply::text("Done."), two, Reply::text("Done.")]).await;
+        let mut keys = json!({ "permission": { "bash": "allow" } });
+        if let Some(most) = most {
+            keys["undo"] = json!({ "max_bytes": most });
+        }
+        home.use_model_with(&model.base_url(), json!({}), keys);
+        let client = FakeEditor::open_acp(home, json!({})).await;
+        client.disregard("session/update");
+        let session = client.new_session().await;
+        let undo = async |what: Value| {
+            client.request("_copydesk/undo", json!({ "sessionId": session, "what": what })).await.unwrap()
+        };
+        client.turn(&session, "one").await;
+        client.turn(&session, "two").await;
+        // Let go with what is recorded, not by an undo first.
+        let store = client.home().data().join("copydesk/copydesk.db");
+        let held = rusqlite::Connection::open(store).unwrap();
+        let held: i64 = held.query_row("SELECT bytes FROM kept", [], |row| row.get(0)).unwrap();
+        assert_eq!(held > 6_000, kept, "{held} bytes by command: {by_command}");
+        let last = undo(json!("last")).await;
+        assert_eq!(outcomes(&last), ["removed"], "{last}");
+        let first = undo(json!("last")).await;
+        let file = client.home().workspace().join("a.txt");
+        assert_eq!(!file.exists(), kept, "{first}");
+        let text = first["text"].as_str().unwrap();
+        assert_eq!(text.contains("undo is not available for this step"), !kept, "{text}");
+        client.finish().await;
+        model.finish();
+    }
+}
+
 #[tokio::test]
 async fn r4_2_hunks_are_listed_in_the_units_of_the_client() {
     let text = "\u{1f430}\u{e9}";
@@ -208,8 +304,17 @@ async fn r4_2_hunks_are_decided_one_by_one_while_the_turn_goes_on() {
     assert_eq!(desk.buffer(), "top\n1\n2\n3\n4\n5\n6\n7\neight\n9\n");
     // What was rejected is told to the model.
     desk.turn("and now?").await;
-    let told = desk.model.requests().last().unwrap().body.to_string();
-    assert!(told.contains("a.txt") && told.contains("reject"), "{told}");
+    // The system prompt speaks of rejecting too.
+    let body = desk.model.requests().last().unwrap().body.clone();
+    let messages = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] != "system");
+    let told: String = messages.map(Value::to_string).collect();
+    for words in [
+        "The user has rejected these changes of yours, and they were taken back",
+        "- a.txt, at line 3: taken out 1 line, put back 1 line. Yours were:\\n    two",
+    ] {
+        assert_eq!(told.matches(words).count(), 1, "{words}: {told}");
+    }
+    assert_eq!(told.matches("Yours were:").count(), 1, "what was accepted is not among it: {told}");
     desk.finish().await;
 }
 
@@ -221,16 +326,26 @@ async fn r5_3_a_prompt_is_an_undo_in_plain_acp_too() {
     let client = FakeEditor::open_acp(home, json!({})).await;
     let session = client.new_session().await;
     assert_eq!(client.await_commands().await, ["undo", "redo", "diff"]);
-    client.disregard("session/update");
     let file = client.home().workspace().join("new.txt");
     // No ask: undo reaches it.
     client.turn(&session, "go").await;
     assert!(file.exists());
-    for (text, is_there) in [("/diff", true), ("/undo", false), ("/redo", true)] {
+    let patch =
+        "diff --git a/new.txt b/new.txt\nnew file mode 100644\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n";
+    let diff = format!("1 file changed, 1 insertion(+), 0 deletions(-):\n\n```diff\n{patch}```\n");
+    for (text, is_there, said) in
+        [("/diff", true, diff.as_str()), ("/undo", false, "new.txt: removed"), ("/redo", true, "new.txt: restored")]
+    {
+        client.take_notifications("session/update");
         client.turn(&session, text).await;
         assert_eq!(file.exists(), is_there, "{text}");
+        let told = client.take_notifications("session/update");
+        let chunks = told.iter().filter(|told| told["update"]["sessionUpdate"] == "agent_message_chunk");
+        let answer: String = chunks.map(|told| told["update"]["content"]["text"].as_str().unwrap()).collect();
+        assert!(if text == "/diff" { answer == said } else { answer.contains(said) }, "{text}: {answer}");
     }
     assert_eq!(model.requests().len(), 2, "no model is asked");
+    client.disregard("session/update");
     client.finish().await;
     model.finish();
 }

@@ -111,3 +111,30 @@ fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use copydesk_workspace::diff::{DiffedFile, Kind, LineCounts};
+
+    use super::*;
+
+    fn check(patch: &str, fence: &str) {
+        let patch = patch.to_owned();
+        let counts = LineCounts { added: 1, removed: 0 };
+        let name = "a.md".to_owned();
+        let file = DiffedFile { name, from: None, kind: Kind::Modified, is_text: true, counts, patch: patch.clone() };
+        let shown = in_markdown(&Diff { files: vec![file] });
+        let expected = format!("1 file changed, 1 insertion(+), 0 deletions(-):\n\n{fence}diff\n{patch}{fence}\n");
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn r5_3_no_patch_ends_the_fence_that_it_is_shown_in() {
+        check("+plain\n", "```");
+        check("+`a`\n", "```");
+        check("+```rust\n", "````");
+        check("+````\n ```\n", "`````");
+        check("+a ````` b\n+``````\n", "```````");
+        assert_eq!(in_markdown(&Diff::default()), "The agent has changed no files in this session.\n");
+    }
+}
