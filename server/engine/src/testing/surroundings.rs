@@ -23,6 +23,7 @@ pub struct DiskFiles<D> {
     disk: Arc<D>,
     boundaries: Boundaries,
     writes: AtomicUsize,
+    lookups: AtomicUsize,
     meanwhile: Mutex<Option<Meanwhile>>,
 }
 
@@ -39,12 +40,23 @@ impl<D: Disk> DiskFiles<D> {
     }
 
     pub fn ticking(disk: Arc<D>, boundaries: Boundaries) -> Arc<Self> {
-        Arc::new(Self { disk, boundaries, writes: AtomicUsize::new(0), meanwhile: Mutex::default() })
+        Arc::new(Self {
+            disk,
+            boundaries,
+            writes: AtomicUsize::new(0),
+            lookups: AtomicUsize::new(0),
+            meanwhile: Mutex::default(),
+        })
     }
 
     /// Writes and removals so far, refused ones too.
     pub fn writes(&self) -> usize {
         self.writes.load(Ordering::SeqCst)
+    }
+
+    /// Real paths, states and folders that were asked for so far.
+    pub fn lookups(&self) -> usize {
+        self.lookups.load(Ordering::SeqCst)
     }
 
     /// Does it once, behind the next look at a real path, a file's state or its bytes that comes after `looks` others.
@@ -80,6 +92,7 @@ impl<D: Disk> Files for DiskFiles<D> {
 
     fn stat(&self, path: AbsPath) -> BoxFuture<'_, Result<Stat, DiskError>> {
         Box::pin(async move {
+            self.lookups.fetch_add(1, Ordering::SeqCst);
             let stat = self.disk.stat(&path);
             self.was_looked_at();
             stat
@@ -87,7 +100,10 @@ impl<D: Disk> Files for DiskFiles<D> {
     }
 
     fn list(&self, folder: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>> {
-        Box::pin(async move { self.disk.list(&folder) })
+        Box::pin(async move {
+            self.lookups.fetch_add(1, Ordering::SeqCst);
+            self.disk.list(&folder)
+        })
     }
 
     fn read_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
@@ -108,6 +124,7 @@ impl<D: Disk> Files for DiskFiles<D> {
 
     fn real_path(&self, path: AbsPath) -> BoxFuture<'_, Result<AbsPath, DiskError>> {
         Box::pin(async move {
+            self.lookups.fetch_add(1, Ordering::SeqCst);
             let real = self.disk.real_path(&path);
             self.was_looked_at();
             real

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::OsString;
+use std::ops::Bound;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -152,7 +153,10 @@ impl Disk for MemoryDisk {
             Some(_) => return Err(not_a_folder(folder)),
             None => return Err(DiskError::NotFound(folder.clone())),
         }
-        let children = state.nodes.iter().filter(|(path, _)| path.parent() == Some(real.as_path()));
+        // Paths are in the order of their components: those below stand in a row.
+        let behind = state.nodes.range::<Path, _>((Bound::Excluded(real.as_path()), Bound::Unbounded));
+        let below = behind.take_while(|(path, _)| path.starts_with(real.as_path()));
+        let children = below.filter(|(path, _)| path.parent() == Some(real.as_path()));
         let mut entries: Vec<DirEntry> = children
             .map(|(path, node)| DirEntry {
                 name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
