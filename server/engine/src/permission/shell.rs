@@ -122,6 +122,8 @@ pub struct FileUse {
     pub links: FoundLinks,
     /// Of what is copied or moved.
     pub lands: Landing,
+    /// The same for all uses of one command.
+    pub command: usize,
 }
 
 /// In order of strictness.

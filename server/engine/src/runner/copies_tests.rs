@@ -1,6 +1,11 @@
-use super::evasion_tests::{everything, judged, open, shut, workspace};
+use std::sync::Arc;
+
+use copydesk_workspace::disk::MemoryDisk;
+
+use super::evasion_tests::{everything, judged, large, many, open, shut, workspace};
 use crate::permission::Mode;
 use crate::permission::Verdict::{Allow, Ask, Deny};
+use crate::testing::DiskFiles;
 use crate::workbench::{Bench, path};
 
 fn with_trees(bench: Bench) -> Bench {
@@ -143,4 +148,102 @@ async fn r8_3_names_that_a_program_makes_up_are_judged_as_written() {
         assert_ne!(judged(&bench, &outside).await, Allow, "{outside}");
     }
     open(&rules(everything(), "kept/*"), &["split -l 1 open", "split open sub/y", "csplit open 5"]).await;
+}
+
+/// That counts what is looked at.
+fn counted(mut bench: Bench) -> (Bench, Arc<DiskFiles<MemoryDisk>>) {
+    let files = DiskFiles::new(bench.disk.clone());
+    bench.files = files.clone();
+    (bench, files)
+}
+
+#[tokio::test]
+async fn r5_5_a_repository_is_written_over_by_no_more_files_than_are_looked_at() {
+    let bench = with_trees(everything().rule("edit", "*", Allow));
+    // With the two folders, as many as are judged one by one.
+    many(&bench, "/w/other", 5_000);
+    many(&bench, "/w/backup", 4_998);
+    open(&bench, &["cp -R other/. backup/. ."]).await;
+    for file in [".git/config", "a", "b", "c"] {
+        bench.put(&format!("/w/backup/{file}"), "x\n");
+    }
+    for mode in [Mode::Ask, Mode::Workspace] {
+        bench.grants.set_mode(mode);
+        assert_eq!(judged(&bench, "cp -R other/. backup/. .").await, Ask);
+        let asked = bench.client.asks().pop().map(|ask| ask.reason).unwrap_or_default();
+        assert!(asked.contains("what would be lost"), "{asked}");
+    }
+    open(&bench, &["cp -R other backup new"]).await;
+}
+
+#[tokio::test]
+async fn r8_3_names_that_land_count_as_what_lands_with_folders_does() {
+    let bench = with_trees(everything().rule("edit", "*", Allow));
+    many(&bench, "/w/most", 9_800);
+    many(&bench, "/w/rest", 300);
+    open(&bench, &["cp -R most/. rest/1?? empty"]).await;
+    shut(&bench, &["cp -R most/. rest/* empty"]).await;
+}
+
+#[tokio::test]
+async fn r8_3_a_command_fills_its_target_with_nothing_of_another_command() {
+    let (bench, files) = counted(with_trees(everything().rule("edit", "*", Allow)));
+    let bench = bench.rule("edit", "sub/plain/*", Deny).rule("edit", "d1/d0", Deny).rule("edit", "empty/a", Deny);
+    for command in ["cp -R plain sub", "cp -R plain empty; cp -R plain sub", "install a empty"] {
+        assert_eq!(judged(&bench, command).await, Deny, "{command}");
+    }
+    let folders: Vec<String> = (0..300).map(|at| format!("d{at}")).collect();
+    for folder in &folders {
+        bench.disk.put_folder(&path(&format!("/w/{folder}")));
+    }
+    many(&bench, "/w/big", 300);
+    let copies: Vec<String> = (0..300).map(|at| format!("cp big/{at} evil")).collect();
+    let commands = [
+        format!("mkdir -p {}", folders.join(" ")),
+        format!("touch {}", folders.join(" ")),
+        copies.join("; "),
+        "cp -R plain empty; cp open sub".to_owned(),
+        "(cp -R plain empty); cp open sub".to_owned(),
+    ];
+    for command in &commands {
+        let before = files.lookups();
+        open(&bench, &[command]).await;
+        let lookups = files.lookups() - before;
+        assert!(lookups < 10_000, "{lookups}: {}", &command[..20]);
+    }
+}
+
+#[tokio::test]
+async fn r8_3_what_lands_is_walked_once_and_no_further_than_it_is_judged() {
+    let (bench, files) = counted(with_trees(everything().rule("edit", "*", Allow)));
+    let trees: Vec<String> = (0..10).map(|at| format!("s{at}")).collect();
+    for folder in 0..100 {
+        for tree in &trees {
+            bench.disk.put_folder(&path(&format!("/w/{tree}/{folder}")));
+        }
+    }
+    large(&bench, "/w/large");
+    let lookups = async |command: String| {
+        let before = files.lookups();
+        judged(&bench, &command).await;
+        files.lookups() - before
+    };
+    // Each tree is walked to be read, and for links, unless there may be some anyway.
+    let walk = 10 * 101;
+    let landed = lookups(format!("cp -R {}/ empty", trees.join("/ "))).await - 2 * walk;
+    assert!(landed < walk * 3 / 2, "{landed}");
+    let landed = lookups(format!("cp -R large {} empty", trees.join(" "))).await - walk;
+    assert!(landed < walk / 2, "{landed}");
+}
+
+#[tokio::test]
+async fn r8_3_what_is_moved_or_linked_is_itself_filled_with_nothing() {
+    let rules = everything().rule("edit", "*", Allow).rule("edit", "t2/config/*", Deny);
+    let bench = with_trees(rules.rule("edit", "plain/open", Deny).rule("edit", "plain/sub", Deny));
+    open(&bench, &["mv plain open sub", "mv plain open new", "ln -s plain open sub", "git mv plain open evil"]).await;
+    // What it holds leaves with it, and is changed by what is written to its further name.
+    let commands = ["mv t2 sub", "mv t2 new", "git mv t2 sub", "cp -rl t2 new", "cp -r --link t2 sub", "cp -rs t2 sub"];
+    for command in commands {
+        assert_eq!(judged(&bench, command).await, Deny, "{command}");
+    }
 }

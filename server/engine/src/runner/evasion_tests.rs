@@ -31,7 +31,9 @@ pub(super) async fn shut(bench: &Bench, commands: &[&str]) {
 
 pub(super) async fn open(bench: &Bench, commands: &[&str]) {
     for command in commands {
-        assert_eq!(judged(bench, command).await, Allow, "{command}");
+        let (asks, verdict) = (bench.client.asks().len(), judged(bench, command).await);
+        let asked: Vec<String> = bench.client.asks().into_iter().skip(asks).map(|ask| ask.reason).collect();
+        assert_eq!(verdict, Allow, "{command}: {asked:?}");
     }
 }
 
@@ -45,6 +47,18 @@ pub(super) fn workspace(bench: Bench) -> Bench {
         bench.disk.put_folder(&path(&format!("/w/{folder}")));
     }
     bench
+}
+
+/// A folder of more files than are looked at.
+pub(super) fn large(bench: &Bench, folder: &str) {
+    many(bench, folder, 10_001);
+}
+
+/// A folder of so many files.
+pub(super) fn many(bench: &Bench, folder: &str, count: usize) {
+    for file in 0..count {
+        bench.put(&format!("{folder}/{file}"), "x\n");
+    }
 }
 
 pub(super) fn allowing(programs: &[&str]) -> Bench {

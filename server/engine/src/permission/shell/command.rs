@@ -9,8 +9,8 @@ use super::walk::{Ends, Walk};
 use super::without_options::{readings, without_general_options};
 use super::wrappers::{self, Wrapped, Wrapper};
 use super::{
-    Analysis, Effect, FileAccess, Pattern, Place, Shape, SimpleCommand, arity, builtins, find, interpreters, links,
-    programs, proven, touched, variables,
+    Analysis, Effect, FileAccess, FileUse, Pattern, Place, Shape, SimpleCommand, arity, builtins, find, interpreters,
+    links, programs, proven, touched, variables,
 };
 
 /// A command with what stands around it.
@@ -157,7 +157,7 @@ impl Walk {
                 self.unknown(&span, reason);
             }
             let first = self.found.files.len();
-            self.found.files.extend(judged.files);
+            self.found.files.extend(judged.files.into_iter().map(|used| FileUse { command: first, ..used }));
             let own = first..self.found.files.len();
             let made = links::made(&name, call, &scope, &self.found.files[own.clone()]);
             let is_repeated = self.repeated > 0;

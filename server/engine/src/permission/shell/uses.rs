@@ -28,6 +28,8 @@ const FILLING: [&str; 7] = ["cp", "ln", "install", "mkdir", "rmdir", "touch", "g
 const MOVING: [&str; 4] = ["mv", "git mv", "rsync", "scp"];
 /// They copy or move folders with all that these hold.
 const COPYING: [&str; 5] = ["cp", "mv", "git mv", "rsync", "scp"];
+/// They put files or links into a folder by the names of what they are given.
+const NAMING: [&str; 2] = ["ln", "install"];
 /// They take away what they are given.
 const REMOVING: [&str; 6] = ["rm", "mv", "shred", "unlink", "truncate", "find"];
 /// They change what is told of a file, and nothing that it holds.
@@ -110,7 +112,7 @@ impl Landing {
 
 impl FileUse {
     pub(crate) fn new(span: Span, by: &str, access: FileAccess, place: Place) -> Self {
-        Self { span, by: by.to_owned(), access, place, links: FoundLinks::Kept, lands: Landing::Names(1) }
+        Self { span, by: by.to_owned(), access, place, links: FoundLinks::Kept, lands: Landing::Names(1), command: 0 }
     }
 
     pub fn is_redirect(&self) -> bool {
@@ -124,6 +126,9 @@ impl FileUse {
             _ if ENTERING.contains(&by) => FolderUse::Entered,
             FileAccess::Read if by == VISIBLE => FolderUse::Visible,
             FileAccess::Read if FLAT.contains(&by) => FolderUse::Listed,
+            // What is done through the link is judged where it is done.
+            FileAccess::Write if self.lands == Landing::Leaves && by == "ln" => FolderUse::Listed,
+            FileAccess::Write if self.lands == Landing::Leaves => FolderUse::Whole,
             FileAccess::Write if FILLING.contains(&by) => FolderUse::Filled,
             FileAccess::Write if MOVING.contains(&by) => FolderUse::FilledAndWhole,
             FileAccess::Read | FileAccess::Write => FolderUse::Whole,
@@ -138,6 +143,11 @@ impl FileUse {
     /// Whether it gets what folders hold that are copied or moved.
     pub fn gets_folders(&self) -> bool {
         self.access == FileAccess::Write && self.lands != Landing::Leaves && COPYING.contains(&self.by.as_str())
+    }
+
+    /// Whether it gets further names, of what else the command is given.
+    pub fn gets_names(&self) -> bool {
+        self.gets_folders() || self.access == FileAccess::Write && NAMING.contains(&self.by.as_str())
     }
 
     /// Whether a target that is not there yet becomes a folder which gets what is copied, and not that itself.

@@ -32,7 +32,15 @@ pub(super) enum Target {
 impl Gathered<'_> {
     /// What comes into a folder has the names of what is copied, and those of what that holds.
     pub(super) async fn filled(&mut self, file: &FileUse, path: &AbsPath, analysis: &Analysis, target: Target) {
-        for source in analysis.files.iter().filter(|source| source.by == file.by && source.place != file.place) {
+        if !file.gets_names() {
+            return;
+        }
+        let is_beside =
+            |source: &&FileUse| source.command == file.command && source.by == file.by && source.place != file.place;
+        for source in analysis.files.iter().filter(is_beside) {
+            if self.landed > LANDED {
+                return self.overfull(file, path).await;
+            }
             let sources = match &source.place {
                 Place::File(source) => vec![source.clone()],
                 Place::Maybe(source) => {
@@ -45,55 +53,83 @@ impl Gathered<'_> {
                 },
                 Place::Tracked(_) | Place::Unknown(_) => Vec::new(),
             };
-            let counts = match (target, source.lands) {
-                (Target::New, _) => vec![0],
-                (Target::Folder, Landing::Names(count)) => vec![count],
-                (Target::Folder, Landing::NameOrNone) => vec![1, 0],
-                (Target::Folder, Landing::Leaves) => vec![1],
+            let counts: &[usize] = match (target, source.lands) {
+                (Target::New, _) => &[0],
+                (Target::Folder, Landing::Names(count)) => &[count],
+                (Target::Folder, Landing::NameOrNone) => &[1, 0],
+                (Target::Folder, Landing::Leaves) => &[1],
             };
+            // A pattern that means nothing was looked up, too.
+            self.landed += sources.len().max(1);
             for from in sources {
-                for count in counts.clone() {
-                    let at = path.join(last_names(&from, count));
-                    if count > 0 {
-                        self.landed(file, &at).await;
-                    }
-                    if source.access == FileAccess::Read && file.gets_folders() {
-                        self.landed_with(file, source, &from, &at).await;
-                    }
+                if self.landed > LANDED {
+                    return self.overfull(file, path).await;
                 }
+                let names = counts.iter().map(|count| (*count > 0, path.join(last_names(&from, *count)))).collect();
+                self.landed_from(file, source, &from, names).await;
             }
         }
     }
 
-    /// A file or folder that gets the name `at`, whatever has it now.
+    /// What `from` is and holds, under each of `names`; with whether the name is new to what it lands in.
+    async fn landed_from(&mut self, file: &FileUse, source: &FileUse, from: &AbsPath, names: Vec<(bool, AbsPath)>) {
+        let brings = source.access == FileAccess::Read && file.gets_folders();
+        let held = if brings { self.brought(source, from).await } else { Some(Vec::new()) };
+        self.landed += held.as_ref().map_or(LANDED, Vec::len);
+        let held = held.filter(|_| self.landed <= LANDED);
+        for (is_named, at) in names {
+            if is_named {
+                self.landed(file, &at).await;
+            }
+            match &held {
+                Some(held) => {
+                    for rest in held {
+                        self.landed(file, &at.join(rest)).await;
+                    }
+                }
+                None => self.overfull(file, &at).await,
+            }
+        }
+    }
+
+    /// A file or folder that gets the name `at`, whatever has it now: only that is told which is not simply allowed.
     async fn landed(&mut self, file: &FileUse, at: &AbsPath) {
         let files = &self.deps.ports.files;
         let Ok(real) = files.real_path(at.clone()).await else {
             return self.anywhere(file, &format!("{}, which cannot be looked up", quoted(&at.to_string())));
         };
         let kind = files.stat(real.clone()).await.ok().map(|stat| stat.kind);
+        let known = self.needs.len();
         self.outside(file, at, &real, kind).await;
         self.discarded(file, &real).await;
         self.judge(file, at, &real);
+        if self.needs[known..].iter().all(|need| decide(self.deps, need) == Decided::Allowed) {
+            self.needs.truncate(known);
+        }
     }
 
-    /// What the folder `from` holds, which becomes `at`: only that is told which is not simply allowed.
-    async fn landed_with(&mut self, file: &FileUse, source: &FileUse, from: &AbsPath, at: &AbsPath) {
+    /// `at` gets more files than are looked at: where something is there, each may be written through a link, or over what a repository keeps.
+    async fn overfull(&mut self, file: &FileUse, at: &AbsPath) {
         let files = &self.deps.ports.files;
-        let Ok(folder) = files.real_path(from.clone()).await else { return };
-        let is_folder = files.stat(folder.clone()).await.is_ok_and(|stat| stat.kind == FileKind::Directory);
-        let held = if is_folder { self.held_by(&folder, source.links).await } else { Some(Vec::new()) };
-        self.landed += held.as_ref().map_or(0, Vec::len);
-        let Some(held) = held.filter(|_| self.landed <= LANDED) else {
-            return self.too_many(file, from);
-        };
-        for rest in held {
-            let known = self.needs.len();
-            self.landed(file, &at.join(rest)).await;
-            if self.needs[known..].iter().all(|need| decide(self.deps, need) == Decided::Allowed) {
-                self.needs.truncate(known);
-            }
+        let real = files.real_path(at.clone()).await;
+        if let Ok(real) = &real
+            && files.stat(real.clone()).await.is_err()
+        {
+            return self.too_many(file, at);
         }
+        self.anywhere(file, &format!("{}, which gets more files than are looked at", quoted(&at.to_string())));
+        let real = real.unwrap_or_else(|_| at.clone());
+        if self.is_of_the_workspace(&real) && file.overwrites() {
+            self.lose(file, &format!("what a repository may keep in {real}"));
+        }
+    }
+
+    /// The paths of what the folder `from` holds. `None`: they are too many.
+    async fn brought(&self, source: &FileUse, from: &AbsPath) -> Option<Vec<String>> {
+        let files = &self.deps.ports.files;
+        let Ok(folder) = files.real_path(from.clone()).await else { return Some(Vec::new()) };
+        let is_folder = files.stat(folder.clone()).await.is_ok_and(|stat| stat.kind == FileKind::Directory);
+        if is_folder { self.held_by(&folder, source.links).await } else { Some(Vec::new()) }
     }
 
     /// The paths from `folder` of all files that are copied with it. `None`: they are too many.
@@ -133,7 +169,7 @@ impl Gathered<'_> {
 
     /// Where the files that are removed are a repository, or hold one, and where what a repository keeps is written over (R5.5).
     pub(super) async fn discarded(&mut self, file: &FileUse, real: &AbsPath) {
-        let is_inside = self.places.inside().iter().any(|folder| real.starts_with(folder) || folder.starts_with(real));
+        let is_inside = self.is_of_the_workspace(real);
         const REPOSITORIES: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
         let repository = |path: &AbsPath| {
             path.as_path().components().any(|part| REPOSITORIES.iter().any(|name| part.as_os_str() == *name))
@@ -150,6 +186,15 @@ impl Gathered<'_> {
             },
             Some(Removal::File) | None => return,
         };
+        self.lose(file, &lost);
+    }
+
+    /// The folder or file is in the workspace, or holds it.
+    fn is_of_the_workspace(&self, real: &AbsPath) -> bool {
+        self.places.inside().iter().any(|folder| real.starts_with(folder) || folder.starts_with(real))
+    }
+
+    fn lose(&mut self, file: &FileUse, lost: &str) {
         let shown = quoted(self.line.text.get(file.span.clone()).unwrap_or(&self.line.text));
         let guards = self.deps.config.guards.of_loss(&self.line.text);
         if guards.is_empty() {
@@ -159,7 +204,7 @@ impl Gathered<'_> {
             permission: "bash".to_owned(),
             values: vec![self.line.text.trim().to_owned()],
             aliases: Vec::new(),
-            what: format!("{shown} (what would be lost: {})", escaped_line(&lost)),
+            what: format!("{shown} (what would be lost: {})", escaped_line(lost)),
             subject: Subject::Unclear { guards },
             always: None,
             part: Some(self.part(&file.span)),
