@@ -94,7 +94,7 @@ pub(super) async fn needs(
     is_confined: bool,
 ) -> Result<(Vec<Need>, Reach, MayChange), AccessError> {
     let home = deps.ports.environment.folders().home;
-    let analysis = shell::analyse(&text, Surroundings { folder: &folder, home: &home });
+    let mut analysis = shell::analyse(&text, Surroundings { folder: &folder, home: &home });
     if let Some(beyond) = analysis.unknown.iter().find(|unknown| unknown.gap == Gap::Beyond) {
         return Err(AccessError::Beyond { reason: beyond.reason.clone() });
     }
@@ -111,6 +111,12 @@ pub(super) async fn needs(
         landed: 0,
     };
     gathered.find_links(&analysis).await;
+    let named = gathered.named_patterns(&analysis).await;
+    for file in &mut analysis.files {
+        if file.links == FoundLinks::FollowedWhereNamed && !named.is_empty() {
+            file.links = FoundLinks::Followed;
+        }
+    }
     let outside = places.outside(deps, &folder, &real).await;
     if outside.is_some() {
         gathered.reach.writable.push(real);
@@ -128,7 +134,9 @@ pub(super) async fn needs(
     for unknown in &analysis.unknown {
         gathered.unknown(unknown);
     }
-    gathered.patterns(&analysis).await;
+    for pattern in &named {
+        gathered.pattern(pattern);
+    }
     if is_confined {
         gathered.beside_the_network(&analysis.commands);
     }

@@ -1,4 +1,4 @@
-use super::evasion_tests::{everything, judged, open, shut, workspace};
+use super::evasion_tests::{everything, judged, large, open, shut, workspace};
 use crate::permission::Mode;
 use crate::permission::Verdict::{Allow, Ask, Deny};
 use crate::workbench::{Bench, path};
@@ -118,4 +118,33 @@ async fn r8_3_everyday_commands_on_folders_without_links_stay_free() {
     let bench = with_docs(workspace(Bench::new()));
     bench.grants.set_mode(Mode::Workspace);
     open(&bench, &["cp -r docs copy", "grep -rn x docs", "diff -r docs empty", "ls -lR docs"]).await;
+}
+
+#[tokio::test]
+async fn r8_3_folders_are_told_of_beside_one_that_holds_more_files_than_are_looked_at() {
+    let harmless = ["ls *", "ls -la *", "ls -R *", "ls -d *", "ls -ld -- *", "ls -dLR *", "du -sh *", "du -s [a-z]*"];
+    let shown = ["du -shL *", "ls -LR *", "ls -LR node_modules", "ls -LR -I -d *", "ls -LR -- * -d", "tree -l *"];
+    for bench in [everything(), workspace(Bench::new())] {
+        large(&bench, "/w/node_modules");
+        bench.disk.take(&path("/w/id_rsa"));
+        open(&bench, &harmless).await;
+        shut(&bench, &shown).await;
+        bench.put("/w/-L", "x\n");
+        shut(&bench, &["du -sh *", "ls -R *"]).await;
+    }
+    let bench = with_docs(everything());
+    bench.disk.put_link(&path("/w/docs/link"), "/home/user/work2");
+    for secret in ["/w/id_rsa", "/w/sub/.env"] {
+        bench.disk.take(&path(secret));
+    }
+    open(&bench, &["grep -v KEY *", "rg KEY *", "du -s *", "grep -r KEY *"]).await;
+    for option in ["-LR", "-R", "--follow", "--dereference"] {
+        bench.put(&format!("/w/{option}"), "x\n");
+        for command in ["grep -r KEY *", "rg KEY *", "du -s *", "grep -e KEY *", "ls *"] {
+            assert_eq!(judged(&bench, command).await, Ask, "{command}");
+            let asked = bench.client.asks().pop().map(|ask| ask.reason).unwrap_or_default();
+            assert!(asked.contains("outside of the workspace into /home/user/work2"), "{command}: {asked}");
+        }
+        bench.disk.take(&path(&format!("/w/{option}")));
+    }
 }

@@ -2,25 +2,32 @@
 //! do.
 
 use super::command::Call;
+use super::options::{Arg, Order};
 use super::version_control::{abbreviates, has_letter};
-use super::{FileAccess, FileUse, FoundLinks};
+use super::{FileAccess, FileUse, FoundLinks, file_programs};
 
 /// Marks the uses of `call` among `files` by which what links lead to is read or changed too.
 pub(super) fn mark(name: &str, call: &Call, files: &mut [FileUse]) {
-    if !follows(name, call) {
+    let is_known = |arg: &Arg| name == "find" || !arg.is_open_pattern();
+    let links = if follows(name, call, is_known) {
+        FoundLinks::Followed
+    } else if follows(name, call, |_| true) {
+        FoundLinks::FollowedWhereNamed
+    } else {
         return;
-    }
+    };
     // What others write is a folder that they put something into.
     let changes = matches!(name, "chmod" | "chown" | "chgrp" | "find");
     for used in files.iter_mut().filter(|used| changes || used.access == FileAccess::Read) {
-        used.links = FoundLinks::Followed;
+        used.links = links;
     }
 }
 
-fn follows(name: &str, call: &Call) -> bool {
+/// `counts`: of the words that may be options, those that are taken for some.
+fn follows(name: &str, call: &Call, counts: impl Fn(&Arg) -> bool) -> bool {
     let words = call.words();
     // A word that is not known may be the option too.
-    let is_open = call.is_open || words.iter().any(|arg| arg.text.is_none() && arg.may_be_option());
+    let is_open = call.is_open || words.iter().any(|arg| arg.text.is_none() && arg.may_be_option() && counts(arg));
     let given = |letters: &[char], long: &[&str]| {
         words.iter().any(|arg| {
             letters.iter().any(|letter| has_letter(arg, *letter))
@@ -37,7 +44,9 @@ fn follows(name: &str, call: &Call) -> bool {
             let keeps = given(&['P', 'd', 'a'], &[]) || is("--no-dereference") || is("--archive");
             has(&['L'], &["--dereference"]) || has(&['r'], &[]) && !keeps
         }
-        "ls" | "dir" | "vdir" => has(&['L'], &["--dereference"]) && has(&['R'], &["--recursive"]),
+        "ls" | "dir" | "vdir" => {
+            !is_flat(name, words) && has(&['L'], &["--dereference"]) && has(&['R'], &["--recursive"])
+        }
         "du" => has(&['L'], &["--dereference"]),
         "tree" => has(&['l'], &[]),
         "find" => is_open || is("-L") || is("-follow"),
@@ -55,4 +64,10 @@ fn follows(name: &str, call: &Call) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether `ls` tells of folders themselves, and of nothing below.
+fn is_flat(name: &str, words: &[Arg]) -> bool {
+    let parsed = file_programs::program(name).map(|program| program.options.parse(words, Order::Mixed));
+    parsed.is_some_and(|parsed| parsed.is_told() && parsed.has(&["d", "directory"]))
 }

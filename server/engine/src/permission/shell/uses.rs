@@ -60,6 +60,8 @@ pub enum FolderUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundLinks {
     Kept,
+    /// Kept, unless a pattern of file names means a file that has the name of an option.
+    FollowedWhereNamed,
     /// What they lead to is looked at as what the folder holds.
     Followed,
 }

@@ -5,13 +5,20 @@ use crate::permission::shell::{Analysis, FileAccess, FileUse, Gap, Links, Patter
 use crate::runner::expand::{self, Expanded};
 
 impl Gathered<'_> {
-    pub(super) async fn patterns(&mut self, analysis: &Analysis) {
+    /// Those of the patterns that may mean an option.
+    pub(super) async fn named_patterns(&self, analysis: &Analysis) -> Vec<Pattern> {
+        let mut named = Vec::new();
         for pattern in &analysis.patterns {
             if self.may_mean_an_option(pattern, analysis).await {
-                let reason = "a file may have the name of an option; write ./* or -- before it".to_owned();
-                self.unknown(&Unknown { span: pattern.span.clone(), reason, gap: Gap::Part });
+                named.push(pattern.clone());
             }
         }
+        named
+    }
+
+    pub(super) fn pattern(&mut self, pattern: &Pattern) {
+        let reason = "a file may have the name of an option; write ./* or -- before it".to_owned();
+        self.unknown(&Unknown { span: pattern.span.clone(), reason, gap: Gap::Part });
     }
 
     async fn may_mean_an_option(&self, pattern: &Pattern, analysis: &Analysis) -> bool {
