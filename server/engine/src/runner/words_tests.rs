@@ -1,4 +1,4 @@
-use super::evasion_tests::{allowing, everything, judged, open, shut};
+use super::evasion_tests::{allowing, everything, judged, large, open, shut};
 use crate::permission::Verdict::{Allow, Ask, Deny};
 
 #[tokio::test]
@@ -402,4 +402,50 @@ async fn r8_1_all_roads_of_bash_to_a_command_or_a_file_are_judged() {
         "echo $((a[$(rm x)]))",
     ];
     shut(&bench, &commands).await;
+}
+
+#[tokio::test]
+async fn r8_3_a_subcommand_or_a_script_is_no_folder_of_its_name() {
+    let commands = [
+        "npm test",
+        "cargo test",
+        "make test",
+        "npm run test",
+        "pnpm run test",
+        "npm run build",
+        "npm run build:test",
+        "cargo build",
+        "make build",
+        "bun test",
+        "deno task build",
+        "dotnet build",
+        "docker compose build",
+    ];
+    let programs = ["npm", "pnpm", "cargo", "make", "bun", "deno", "dotnet", "docker", "cmake", "python3"];
+    let bench = allowing(&programs).rule("read", "held", Deny);
+    open(&bench, &commands).await;
+    bench.put("/w/test/.env", "KEY=3\n").put("/w/held", "x\n");
+    large(&bench, "/w/build");
+    open(&bench, &commands).await;
+    // Files and folders that others name.
+    let named = [
+        "cargo run test",
+        "npm run x test",
+        "npm --prefix test run x",
+        "npm run --prefix=test x",
+        "npm test ./test",
+        "npm ./test",
+        "make -C test all",
+        "make CONFIG=held",
+        "make all held",
+        "bun held",
+        "bun run held",
+        "deno run held",
+        "dotnet held",
+        "cmake build",
+        "cmake test",
+        "docker build test",
+        "python3 held",
+    ];
+    shut(&bench, &named).await;
 }

@@ -149,6 +149,43 @@ const THREE_BY_PAIR: [&str; 54] = [
     "bundle exec",
 ];
 
+/// Programs that may read a file or a folder of the name where others have a subcommand, with the words that are always one.
+const READING: [(&str, &[&str]); 7] = [
+    ("bun", &["add", "build", "install", "run", "test", "x"]),
+    ("cmake", &[]),
+    ("deno", &["add", "install", "run", "task", "test"]),
+    ("dotnet", &["add", "build", "publish", "run", "test"]),
+    ("mongosh", &[]),
+    ("swift", &["build", "package", "run", "test"]),
+    ("vercel", &["build", "deploy", "dev"]),
+];
+
+/// Behind these stands a further subcommand or the name of a script, and never that of a file.
+const NAMING: [&str; 8] = [
+    "npm run",
+    "pnpm run",
+    "yarn run",
+    "deno task",
+    "composer run",
+    "docker compose",
+    "docker image",
+    "docker builder",
+];
+
+/// How many words at the beginning of `words`, those behind the program's name, say what is done, and name neither a file nor a folder.
+pub(super) fn names(base: &str, words: &[Option<&str>]) -> usize {
+    let is_plain = |text: &&str| {
+        !text.starts_with('-') && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_:-".contains(&byte))
+    };
+    let plain = |at: usize| words.get(at).copied().flatten().filter(is_plain);
+    let Some(first) = plain(0).filter(|_| has_subcommands(base)) else { return 0 };
+    match READING.iter().find(|(program, _)| *program == base) {
+        Some((_, subcommands)) if !subcommands.contains(&first) => 0,
+        _ if NAMING.contains(&format!("{base} {first}").as_str()) && plain(1).is_some() => 2,
+        _ => 1,
+    }
+}
+
 /// Whether the first words behind a program's name say what it does.
 pub(super) fn has_subcommands(base: &str) -> bool {
     let has_pair = || THREE_BY_PAIR.iter().any(|pair| pair.split(' ').next() == Some(base));

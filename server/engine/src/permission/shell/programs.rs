@@ -8,8 +8,8 @@ use super::options::{Arg, Order, Parsed};
 use super::syntax::Span;
 use super::uses::{COUNTING, TRACKED, VISIBLE};
 use super::{
-    Effect, FileAccess, FileUse, FoundLinks, Landing, Place, endings, fetched, following, interpreters, links, network,
-    outputs, remote, scripts, transfer, version_control, wrappers,
+    Effect, FileAccess, FileUse, FoundLinks, Landing, Place, arity, endings, fetched, following, interpreters, links,
+    network, outputs, remote, scripts, transfer, version_control, wrappers,
 };
 
 #[derive(Default)]
@@ -37,7 +37,11 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
         _ => match file_programs::program(name) {
             Some(program) => file_work(name, program, call, scope),
             None => {
-                let read = likely_files(name, call.words(), scope);
+                let (named, rest) =
+                    call.words().split_at(arity::names(name, call.texts().get(1..).unwrap_or_default()));
+                let mut read = likely_files(name, named, scope);
+                read.retain(|used| !matches!(used.place, Place::Maybe(_)));
+                read.extend(likely_files(name, rest, scope));
                 let mut files: Vec<FileUse> =
                     read.into_iter().chain(outputs::outputs(name, call.words(), scope)).collect();
                 // Without a folder they look through that in which they stand.
