@@ -207,11 +207,7 @@ async fn change(path: AbsPath, plan: Plan, ctx: &ToolContext) -> Result<Change, 
 async fn present(path: &AbsPath, ctx: &ToolContext) -> Result<Snapshot, ToolError> {
     match ctx.view.snapshot(path).await {
         Ok(base) => Ok(base),
-        Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(path, &ctx.view).await),
-        Err(ViewError::Disk(DiskError::IsDirectory(_))) => {
-            Err(ToolError::Tell(format!("{path} is a folder; name a file in it.")))
-        }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(path::unread(path, error, &ctx.view).await),
     }
 }
 
@@ -240,13 +236,13 @@ async fn is_free(path: &AbsPath, ctx: &ToolContext) -> Result<bool, ToolError> {
 
 fn unmatched(base: &Snapshot, error: &HunkError, ctx: &ToolContext) -> ToolError {
     let path = &base.path;
-    let is_fresh = ctx.seen.get(base.key.path()) == Some(base.hash);
+    let is_seen = change::is_seen(base, ctx);
     let (nearest, is_missing) = match &error.problem {
         HunkProblem::NotFound { nearest } | HunkProblem::AnchorMissing { nearest, .. } => (nearest.as_ref(), true),
         _ => (None, false),
     };
     // What the model has seen needs no second showing, unless it is taken for something else.
-    let (quoted, seen) = if nearest.is_some() || is_missing && !is_fresh {
+    let (quoted, seen) = if nearest.is_some() || is_missing && !is_seen {
         change::quote(base, nearest.map(|near| near.first_line))
     } else {
         (String::new(), Vec::new())

@@ -59,7 +59,7 @@ impl Change {
         if !edits.edits().iter().all(|edit| is_plain(&edit.text)) {
             check_text(&base.path, &after.to_string())?;
         }
-        let known = ctx.seen.get(base.key.path()) == Some(base.hash);
+        let known = is_seen(&base, ctx);
         let before = Some(base.text.clone());
         Ok(Self { edit: FileEdit::Modify { base, edits }, before, after: Some(after), notes, known })
     }
@@ -361,6 +361,11 @@ fn first_changed(before: &Rope, edits: &EditSet) -> Option<usize> {
     Some(before.byte_to_line(first.range.start.min(before.len_bytes())) + 1)
 }
 
+/// Whether the model has seen the file as it now stands.
+pub(super) fn is_seen(base: &Snapshot, ctx: &ToolContext) -> bool {
+    ctx.seen.get(base.key.path()) == Some(base.hash)
+}
+
 /// Whom a conflict is with, where that is another session (R6.5).
 pub(super) fn by_whom(base: &Snapshot, ctx: &ToolContext) -> String {
     let other = ctx.view.other_writer(&base.key);
@@ -369,8 +374,7 @@ pub(super) fn by_whom(base: &Snapshot, ctx: &ToolContext) -> String {
 
 /// What another session has written since the model saw the file, or without its having seen it, in words (R6.5).
 pub(super) fn unseen_of_another(base: &Snapshot, ctx: &ToolContext) -> Option<String> {
-    let is_seen = ctx.seen.get(base.key.path()) == Some(base.hash);
-    let by_whom = Some(by_whom(base, ctx)).filter(|words| !is_seen && !words.is_empty())?;
+    let by_whom = Some(by_whom(base, ctx)).filter(|words| !is_seen(base, ctx) && !words.is_empty())?;
     Some(format!("The file was changed{by_whom}, and you have not seen it since."))
 }
 

@@ -61,11 +61,7 @@ impl Tool for Edit {
             Err(ViewError::Disk(DiskError::NotFound(_))) if input.old_string.is_empty() => {
                 Change::create(path, input.new_string.clone())
             }
-            Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(&path, &ctx.view).await),
-            Err(ViewError::Disk(DiskError::IsDirectory(_))) => {
-                Err(ToolError::Tell(format!("{path} is a folder; name a file in it")))
-            }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(path::unread(&path, error, &ctx.view).await),
         };
         Ok(change?.formatted(ctx).await?.prepared())
     }
@@ -133,8 +129,8 @@ fn ambiguous(lines: &[usize]) -> String {
 }
 
 fn not_found(base: &Snapshot, nearest: Option<NearMiss>, ctx: &ToolContext) -> (String, Vec<SeenFile>) {
-    let is_fresh = ctx.seen.get(base.key.path()) == Some(base.hash);
-    let state = match (is_fresh, change::unseen_of_another(base, ctx)) {
+    let is_seen = change::is_seen(base, ctx);
+    let state = match (is_seen, change::unseen_of_another(base, ctx)) {
         (true, _) => String::new(),
         (false, None) => " You have not seen the file as it now stands.".to_owned(),
         (false, Some(told)) => format!(" {told}"),
@@ -144,7 +140,7 @@ fn not_found(base: &Snapshot, nearest: Option<NearMiss>, ctx: &ToolContext) -> (
         format!("The nearest text is at lines {}-{}, and differs: {}", near.first_line, near.last_line, near.difference)
     });
     let (quoted, seen) = change::quote(base, nearest.as_ref().map(|near| near.first_line));
-    let place = match (&nearest, is_fresh) {
+    let place = match (&nearest, is_seen) {
         // The model knows the file: the place is enough.
         (None, true) => "Nothing in the file is like it: check the path, and take the text from `read`.".to_owned(),
         (_, _) => format!("The present text there:\n{quoted}\nRepeat the call with `oldString` copied from it."),

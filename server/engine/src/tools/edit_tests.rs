@@ -254,8 +254,18 @@ async fn missing_files_and_folders_are_told() {
     bench.put("/w/src/main.rs", "x");
     let text = bench.failed("edit", json!({"filePath": "src/mian.rs", "oldString": "a", "newString": "b"})).await;
     assert_eq!(text, "/w/src/mian.rs does not exist. Did you mean:\n/w/src/main.rs");
-    let text = bench.failed("edit", json!({"filePath": "src", "oldString": "a", "newString": "b"})).await;
-    assert_eq!(text, "/w/src is a folder; name a file in it");
+    let (edit, update) = (json!({"oldString": "a", "newString": "b"}), "*** Update File: src\n@@\n-a\n+b");
+    let patch = |section: &str| json!({"patchText": format!("*** Begin Patch\n{section}\n*** End Patch")});
+    for (tool, input) in [
+        ("edit", json!({"filePath": "src", "oldString": "a", "newString": "b"})),
+        ("multiedit", json!({"filePath": "src", "edits": [edit]})),
+        ("write", json!({"filePath": "src", "content": "x"})),
+        ("apply_patch", patch(update)),
+        ("apply_patch", patch("*** Delete File: src")),
+    ] {
+        let text = bench.failed(tool, input).await;
+        assert!(text.contains("/w/src is a folder; name a file in it."), "{tool}: {text}");
+    }
 }
 
 // Others change the file too.

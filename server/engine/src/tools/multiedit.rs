@@ -64,11 +64,7 @@ impl Tool for MultiEdit {
         let change = match ctx.view.snapshot(&path).await {
             Ok(base) => modify(base, &input.edits, ctx),
             Err(ViewError::Disk(DiskError::NotFound(_))) if first.old_string.is_empty() => create(path, &input.edits),
-            Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(&path, &ctx.view).await),
-            Err(ViewError::Disk(DiskError::IsDirectory(_))) => {
-                Err(ToolError::Tell(format!("{path} is a folder; name a file in it")))
-            }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(path::unread(&path, error, &ctx.view).await),
         };
         Ok(change?.formatted(ctx).await?.prepared())
     }

@@ -78,6 +78,19 @@ pub(super) fn named(path: &AbsPath, facts: &Facts) -> String {
     }
 }
 
+/// Why there is no text at the path that could be changed.
+pub(super) async fn unread(path: &AbsPath, error: ViewError, view: &View) -> ToolError {
+    match error {
+        ViewError::Disk(DiskError::NotFound(_)) => missing(path, view).await,
+        ViewError::Disk(DiskError::IsDirectory(_)) => folder(path),
+        error => error.into(),
+    }
+}
+
+pub(super) fn folder(path: &AbsPath) -> ToolError {
+    ToolError::Tell(format!("{path} is a folder; name a file in it."))
+}
+
 /// The error of a missing file, with what it may have been meant for.
 pub(super) async fn missing(path: &AbsPath, view: &View) -> ToolError {
     let wanted = path.name().to_lowercase();

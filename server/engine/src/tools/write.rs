@@ -51,9 +51,7 @@ impl Tool for Write {
         let change = match ctx.view.snapshot(&path).await {
             Ok(base) => replace(base, &input.content, ctx),
             Err(ViewError::Disk(DiskError::NotFound(_))) => Change::create(path, input.content.clone()),
-            Err(ViewError::Disk(DiskError::IsDirectory(_))) => {
-                Err(ToolError::Tell(format!("{path} is a folder; name a file in it")))
-            }
+            Err(ViewError::Disk(DiskError::IsDirectory(_))) => Err(path::folder(&path)),
             Err(error) => {
                 Err(ToolError::Tell(format!("{error}. Nothing was written; to replace it, delete it first.")))
             }

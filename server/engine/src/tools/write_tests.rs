@@ -146,7 +146,7 @@ async fn folders_and_binaries_are_refused() {
     bench.put("/w/d/x", "x").put("/w/a", b"\x7fELF\0\0\0\0".as_slice());
     assert_eq!(
         bench.failed("write", json!({"filePath": "d", "content": "x"})).await,
-        "/w/d is a folder; name a file in it"
+        "/w/d is a folder; name a file in it."
     );
     let text = bench.failed("write", write("x")).await;
     assert!(text.contains("the file is binary. Nothing was written"), "{text}");
