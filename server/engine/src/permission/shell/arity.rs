@@ -1,5 +1,5 @@
-//! What "always" offers for a command: its first words with `*` behind them. How many words say what a command does is opencode's table (`spec/tools.md`
-//! 9.5), with some programs added; options do not count as words here, and where one stands among them nothing is offered.
+//! What "always" offers for a command: its first words with `*` behind them. How many words say what a command does is opencode's table,
+//! with some programs added; options do not count as words here, and where one stands among them nothing is offered.
 
 use super::command::Call;
 use super::{Effect, interpreters, programs, wrappers};
