@@ -114,7 +114,7 @@ async fn read(ports: &Ports, facts: &Facts, editor: EditorSays) -> Survey {
 struct Reader<'a> {
     files: &'a dyn Files,
     environment: &'a dyn Environment,
-    /// Files of the user are not read again as a project's, e.g. where the home folder is one.
+    /// Files and folders of the user are not read again as a project's, e.g. where the home folder is one.
     seen: BTreeSet<AbsPath>,
     /// In the order of reading.
     places: Vec<LookedAt>,
@@ -158,6 +158,7 @@ impl Reader<'_> {
                 self.seen.insert(file.path.clone());
                 trees.extend(self.users_agent(&file).await);
             }
+            self.seen.insert(folder);
         }
         for variable in ["OPENCODE_CONFIG", "COPYDESK_CONFIG"] {
             let Some(path) = self.variable(variable) else { continue };
@@ -232,6 +233,9 @@ impl Reader<'_> {
                 let folder = level.join(folder);
                 for name in names {
                     drafts.extend(self.project_file(folder.join(name)).await);
+                }
+                if self.seen.contains(&folder) {
+                    continue;
                 }
                 for file in agent_files(self.files, &folder, Some(&root), &mut self.problems).await {
                     if self.seen.insert(file.path.clone()) && self.is_of_project(&file, &root).await {
@@ -397,13 +401,8 @@ impl Reader<'_> {
 
     async fn agent_draft(&mut self, file: &AgentFile) -> Option<Draft> {
         let text = self.read(&file.path).await?;
-        match agent_tree(file, &text) {
-            Ok((tree, prompt)) => Some(Draft { tree, prompt: Some((file.name.clone(), prompt)), folder: None }),
-            Err(problem) => {
-                self.leave_out(problem);
-                None
-            }
-        }
+        let (tree, prompt) = agent_tree(file, &text).map_err(|problem| self.leave_out(problem)).ok()?;
+        Some(Draft { tree, prompt: Some((file.name.clone(), prompt)), folder: None })
     }
 
     async fn user_file(&mut self, path: AbsPath) -> Option<Node> {

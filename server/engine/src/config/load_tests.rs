@@ -728,6 +728,20 @@ fn the_users_own_files_are_trusted_where_the_home_folder_is_the_project() {
     assert!(decision.is_allowed_by_user());
 }
 
+/// They are found once, as the user's: nothing is said of them as of a project's.
+#[test]
+fn the_users_own_agents_are_his_where_the_home_folder_is_the_project() {
+    let disk = MemoryDisk::new();
+    disk.put(&path("/dotfiles/agents/quick.md"), "Be quick.");
+    for folder in [".opencode", ".copydesk"] {
+        disk.put_link(&path("/home/user").join(folder).join("agents"), "/dotfiles/agents");
+    }
+    let facts = Facts { folder: path("/home/user"), worktree: path("/home/user"), ..facts() };
+    let config = load_disk(disk, [], &facts);
+    check_problems(&config, &[]);
+    assert!(config.agents.contains_key("quick"));
+}
+
 #[test]
 fn agents_may_be_markdown() {
     let config = load_files(&[
