@@ -126,6 +126,10 @@ async fn r8_3_further_options_name_files_that_are_written() {
         "docker run -v ~/.ssh:/h a ls",
         "docker run -v /etc/a:/h:ro a ls",
         "docker run -v=/etc/a:/h a ls",
+        "docker run --device /dev/sda:/dev/x a ls",
+        "docker run --device=/dev/sda:/dev/x a ls",
+        "zip -db kept/a a",
+        "zip -ws kept/a a",
         "docker run -v/etc/a:/h a ls",
         "docker run -itv /etc/a:/h a ls",
         "docker create --volume /etc/a:/h a ls",
@@ -360,6 +364,7 @@ async fn r8_1_words_and_options_are_code_in_further_programs() {
     let allowed = [
         "sqlite3 x .tables",
         "sqlite3 ./x '.schema a'",
+        "sqlite3 x '.header on' '.mode csv'",
         "sqlite3 .x.db 'select 1'",
         "sqlite3 -header -csv x 'select 1'",
         "curl -s x",
@@ -479,4 +484,89 @@ async fn r8_3_files_of_settings_that_git_writes_are_judged() {
     shut(&allowing(&["git"]), &["git credential fill"]).await;
     open(&bench, &["git config -f kept/a --list", "git config -f kept/a --get user.name", "git config user.name x"])
         .await;
+}
+
+#[tokio::test]
+async fn r8_1_what_the_shell_itself_runs_is_judged_wherever_it_stands() {
+    let programs = ["echo", "printf", "read", "mapfile", "readarray", "unset", "declare", "export", "test", "true"];
+    let bench = allowing(&[&programs[..], &["typeset", "local", "wait", "getopts", "let", "cat", "set", "["]].concat());
+    let commands = [
+        "mapfile -C 'rm x' -c 1 a <<< b",
+        "mapfile -C'rm x' -c1 a <<< b",
+        "readarray -t -C 'rm x' a <<< b",
+        "printf -v 'a[$(rm x)]' 1",
+        "printf -v'a[$(rm x)]' 1",
+        "read 'a[$(rm x)]' <<< b",
+        "read -a 'a[$(rm x)]' <<< b",
+        "unset 'a[$(rm x)]'",
+        "test -v 'a[$(rm x)]'",
+        "[ -v 'a[$(rm x)]' ]",
+        "[[ -v a[\\$(rm\\ x)] ]]",
+        "x='a[$(rm x)]'; [[ $x -eq 1 ]]",
+        "x='a[$(rm x)]'; [[ x -eq 1 ]]",
+        "x='a[$(rm x)]'; (( x ))",
+        "x='a[$(rm x)]'; echo $((x))",
+        "x='a[$(rm x)]'; echo ${y[x]}",
+        "x='a[$(rm x)]'; echo ${y:x}",
+        "x='a[$(rm x)]'; echo ${!x}",
+        "x='a[$(rm x)]'; y[x]=1",
+        "declare -n r='a[$(rm x)]'; echo $r",
+        "declare -i r='a[$(rm x)]'",
+        "declare -i r; r='a[$(rm x)]'",
+        "declare 'a[$(rm x)]=1'",
+        "export -n 'a[$(rm x)]'",
+        "x='$(rm x)'; echo \"${x@P}\"",
+        "wait -p 'a[$(rm x)]'",
+        "getopts a 'a[$(rm x)]' -a",
+        "let 'a[$(rm x)]=1'",
+        "eval 'echo $(rm x)'",
+        "eval echo '$(rm x)'",
+        "echo $(<a) `rm x`",
+        "echo ${x:-$(rm x)}",
+        "echo \"${x:-`rm x`}\"",
+        "cat << E\n$(rm x)\nE",
+        "cat <<-E\n\t${x:-$(rm x)}\n\tE",
+        "cat <<< $(rm x)",
+        "cat <(rm x)",
+        "echo a > >(rm x)",
+        "echo a >$(rm x)",
+        "set -- $(rm x)",
+        "true $[ $(rm x) ]",
+        "x=$(rm x) true",
+        "x[$(rm x)]=1",
+        "x=([$(rm x)]=1)",
+        "for x in $(rm x); do true; done",
+        "case $(rm x) in a) true;; esac",
+        "case a in $(rm x)) true;; esac",
+        "true {a}>$(rm x)",
+        "trap 'rm x' EXIT",
+        "PS4='$(rm x)' true",
+        "coproc rm x",
+        "time rm x",
+        "! rm x",
+        "function f { rm x; }; f",
+        "command_not_found_handle() { rm x; }; nothing",
+    ];
+    shut(&bench, &commands).await;
+    let held = everything().rule("edit", "*", Allow).rule("edit", "kept*", Deny).rule("read", "kept*", Deny);
+    let commands = [
+        "exec {a}>kept/a",
+        "echo x {a}>kept/a",
+        "echo a 3>kept/a",
+        "echo a >&kept/a",
+        "echo a >& kept/a",
+        "echo a &>>kept/a",
+        "echo a 2>&1 >kept/a",
+        "echo a 1<>kept/a",
+        "echo a >|kept/a",
+        "echo \"$(<kept/a)\"",
+        "echo `<kept/a`",
+        "cat <&3 3<kept/a",
+        "while read -r a; do echo $a; done < kept/a",
+        "{ cat; } < kept/a",
+        "mapfile a < kept/a",
+        ". kept/a",
+    ];
+    shut(&held, &commands).await;
+    open(&bench, &["x=b; echo ${x:0:1} ${#x} $((1 + 2))", "mapfile -t a <<< b", "printf -v a %s b"]).await;
 }

@@ -4,6 +4,7 @@
 use super::code::{NONE, Options};
 use super::expansion::Scope;
 use super::options::Arg;
+use super::outputs::unknown;
 use super::programs::{at_home, uses};
 use super::version_control::{abbreviates, named_after};
 use super::without_options::behind;
@@ -48,7 +49,11 @@ const COPIES: &[Copies] = &[
 pub(super) fn written(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
     let mut found = Vec::new();
     for copies in COPIES.iter().filter(|copies| copies.programs.contains(&by)) {
-        for words in copies.verbs.iter().filter_map(|verb| behind(verb, words)).flatten() {
+        let places: Option<Vec<_>> = copies.verbs.iter().map(|verb| behind(verb, words)).collect();
+        if places.is_none() {
+            found.extend(words.first().map(|first| unknown(by, &first.span)));
+        }
+        for words in places.into_iter().flatten().flatten() {
             let named = words.iter().filter(|arg| !arg.raw.starts_with('-'));
             let here = named.skip(usize::from(!copies.moves)).filter(|arg| !is_of_another_place(arg));
             found.extend(here.flat_map(|arg| uses(arg, by, FileAccess::Write, scope)));
@@ -79,12 +84,13 @@ fn is_of_another_place(arg: &Arg) -> bool {
 
 /// What a container is given of this machine: it can be changed from within.
 pub(super) fn mounted(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
-    const VOLUME: Options = Options { programs: &[], short: "v", long: &["--volume"] };
+    const VOLUME: Options = Options { programs: &[], short: "v", long: &["--volume", "--device"] };
     const MOUNT: Options = Options { programs: &[], long: &["--mount"], ..NONE };
     let mut found = Vec::new();
     for (at, arg) in words.iter().enumerate() {
         let next = words.get(at + 1);
-        let is_other = arg.raw.starts_with("--") && !abbreviates(arg, "--volume", 8);
+        let is_other =
+            arg.raw.starts_with("--") && !abbreviates(arg, "--volume", 8) && !abbreviates(arg, "--device", 8);
         let mount = match VOLUME.value(by, arg, next).filter(|_| !is_other) {
             Some(value) => value.as_ref().and_then(volume),
             // Secrets of a build are told likewise, with no type.

@@ -230,7 +230,7 @@ fn destinations(by: &str, value: &Arg) -> Vec<Arg> {
     }
 }
 
-/// The archive, behind options and their values.
+/// The archive, behind options and their values; and what may be either.
 fn zipped(words: &[Arg]) -> Vec<Arg> {
     const VALUED: [&str; 10] = [
         "--temp-path",
@@ -245,21 +245,28 @@ fn zipped(words: &[Arg]) -> Vec<Arg> {
         "-lf",
     ];
     let mut words = words.iter();
+    let mut found = Vec::new();
     while let Some(arg) = words.next() {
         let text = arg.text.as_deref().unwrap_or(&arg.raw);
         if !text.starts_with('-') || text == "-" {
-            return vec![arg.clone()];
+            found.push(arg.clone());
+            return found;
         }
         let is_list =
             !text.starts_with("--") && text.ends_with(['i', 'x']) || text == "--include" || text == "--exclude";
         if is_list {
-            return words.filter(|arg| !arg.raw.starts_with('-')).cloned().collect();
+            found.extend(words.filter(|arg| !arg.raw.starts_with('-')).cloned());
+            return found;
         }
-        if VALUED.contains(&text) || !text.starts_with("--") && text.ends_with(['b', 'n', 't', 'O', 'P', 's', 'Z']) {
+        // Of two letters some are words of their own that take nothing: `-db`, `-ws`.
+        let takes = !text.starts_with("--") && text.ends_with(['b', 'n', 't', 'O', 'P', 's', 'Z']);
+        if VALUED.contains(&text) {
             words.next();
+        } else if takes {
+            found.extend(words.next().filter(|_| text.len() > 2).cloned());
         }
     }
-    Vec::new()
+    found
 }
 
 /// Where `curl -w` takes its format from a file, which may name further files.

@@ -151,7 +151,8 @@ fn only_renames(expression: &str) -> bool {
 
 /// A command of sqlite's own, of which a beginning will do. Others than these write, read or run something.
 fn dot_command(line: &str) -> bool {
-    const CALM: [&str; 25] = [
+    const CALM: [&str; 26] = [
+        "header",
         "bail",
         "changes",
         "databases",
