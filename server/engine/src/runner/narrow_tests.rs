@@ -570,3 +570,33 @@ async fn r8_1_what_the_shell_itself_runs_is_judged_wherever_it_stands() {
     shut(&held, &commands).await;
     open(&bench, &["x=b; echo ${x:0:1} ${#x} $((1 + 2))", "mapfile -t a <<< b", "printf -v a %s b"]).await;
 }
+
+#[tokio::test]
+async fn r8_3_what_is_attached_to_options_of_one_dash_is_written() {
+    let bench = everything().rule("edit", "*", Allow).rule("edit", "kept*", Deny);
+    let commands = [
+        "awk -okept/a 1 a",
+        "gawk -pkept/a 1 a",
+        "awk -dkept/a 1 a",
+        "awk --profile=kept/a 1 a",
+        "gcc -MF kept/a -MD -c a.c",
+        "gcc -MFkept/a -MD -c a.c",
+        "clang -MJ kept/a -c a.c",
+        "gcc -Wl,-o,kept/a a.c",
+        "gcc -Wl,-Map=kept/a a.c",
+        "g++ -Wl,--gc-sections,-Map,kept/a a.c",
+        "gcc -Wa,-okept/a -c a.c",
+        "gcc -aux-info kept/a a.c",
+        "rustc --emit=link=kept/a a.rs",
+        "rustc --emit metadata,dep-info=kept/a a.rs",
+    ];
+    shut(&bench, &commands).await;
+    let allowed = [
+        "awk -F, '{print $1}' a",
+        "awk -v x=1 1 a",
+        "gcc -MMD -MF o.d -Wl,-rpath,/w/kept -c a.c",
+        "rustc --emit=metadata a.rs",
+        "ls -laZ evil",
+    ];
+    open(&bench, &allowed).await;
+}

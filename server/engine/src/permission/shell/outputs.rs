@@ -11,6 +11,9 @@ use super::syntax::Span;
 use super::version_control::{abbreviates, has_letter};
 use super::without_options::first_words;
 use super::{FileAccess, FileUse, Place, letters};
+use compilers::{by_parts, emitted};
+
+mod compilers;
 
 /// Options whose value is a file or folder that is written.
 const WRITTEN: &[Options] = &[
@@ -51,7 +54,7 @@ const WRITTEN: &[Options] = &[
     Options {
         programs: &["gcc", "cc", "g++", "c++", "clang", "clang++", "ld", "as", "rustc", "tsc", "pandoc", "dot"],
         short: "o",
-        long: &["--output", "--out-dir", "--outFile", "--outDir"],
+        long: &["--output", "--out-dir", "--outFile", "--outDir", "-MF", "-MJ", "-aux-info"],
     },
     Options { programs: &["unzip"], short: "d", long: &[] },
     Options {
@@ -186,6 +189,10 @@ pub(super) fn outputs(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
             let behind = words[verb.map_or(words.len(), |at| at + 1)..].iter();
             behind.filter(|arg| !arg.raw.starts_with('-')).for_each(&mut written);
         }
+        "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" => {
+            words.iter().flat_map(by_parts).for_each(|file| written(&file))
+        }
+        "rustc" => words.iter().flat_map(emitted).for_each(|file| written(&file)),
         // Its operator that makes a file of each part of what it reads.
         "yq" if words.iter().any(|arg| has_letter(arg, 's') || abbreviates(arg, "--split-exp", 5)) => {
             found.extend(words.first().map(|first| unknown(by, &first.span)));
@@ -464,11 +471,14 @@ pub(super) fn at_most(name: &str, program: &Program, arg: &Arg, scope: &Scope) -
     let text = arg.text.as_deref().unwrap_or_default();
     let value = match text.find('=').filter(|_| text.starts_with('-')) {
         Some(sign) => at_home(arg.text_tail(sign + 1), scope),
+        // What stands behind its letter.
+        None if text.len() > 2 && text.starts_with('-') && !text.starts_with("--") => at_home(arg.text_tail(2), scope),
         None if text.starts_with('-') => return Vec::new(),
         None => arg.clone(),
     };
     let mut files = uses(&value, name, FileAccess::Read, scope);
-    if program.may_write() {
+    // One of awk's may be by which it writes what it has read.
+    if program.may_write() || program.operands == Operands::Awk && text.starts_with('-') {
         files.extend(uses(&value, name, FileAccess::Write, scope));
     }
     files

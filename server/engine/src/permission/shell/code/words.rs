@@ -65,7 +65,7 @@ pub(super) fn is_code(name: &str, at: usize, arg: &Arg, words: &[Arg]) -> Option
         // Options for `git clone` itself.
         "gh" if words.get(1).is_some_and(|verb| matches!(verb.raw.as_str(), "clone" | "fork")) => passes_on(at, words),
         "yq" => holds(&["load(", "load_", "system("]),
-        "rustc" => text.starts_with('@') || holds(&["linker="]),
+        "rustc" => text.starts_with('@') || holds(&["linker=", "codegen-backend=", "fuse-ld=/", "fuse-ld=."]),
         "sqlite3" | "sqlite" => {
             let is_file = at < words.len() && !words[..at].iter().any(|arg| !arg.raw.starts_with('-'));
             !is_file && text.lines().any(|line| dot_command(line.trim_start()))
