@@ -133,6 +133,9 @@ impl Scope {
         let mut alternatives: Vec<Vec<Sign>> = vec![Vec::new()];
         let mut added = 0;
         for piece in &word.pieces {
+            if matches!(piece, Piece::Parameter(_)) && self.variables.are_used_up() {
+                return None;
+            }
             let values = self.values(piece)?;
             if alternatives.len() * values.len() > MOST_VALUES {
                 return None;
@@ -141,7 +144,7 @@ impl Scope {
             let of_values = alternatives.len() - usize::from(matches!(piece, Piece::Text { .. }));
             let more = characters(&values) * of_values + characters(&alternatives) * values.len().saturating_sub(1);
             added += more;
-            if added > MOST_CHARACTERS || !self.variables.takes(more) {
+            if !self.variables.takes(more) || added > MOST_CHARACTERS {
                 return None;
             }
             let mut next = Vec::new();

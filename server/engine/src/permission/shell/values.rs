@@ -59,6 +59,10 @@ impl Variables {
         }
     }
 
+    pub(super) fn are_used_up(&self) -> bool {
+        self.characters_left.get() == 0
+    }
+
     /// Whether so many characters more of values may be looked at.
     pub(super) fn takes(&self, characters: usize) -> bool {
         let left = self.characters_left.get().checked_sub(characters);
