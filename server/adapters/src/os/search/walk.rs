@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use copydesk_engine::ports::{Found, LineHit, SearchError, SearchTree, Skipped};
+use copydesk_engine::ports::{FileGlob, Found, LineHit, SearchError, SearchTree, Skipped};
 use copydesk_workspace::path::AbsPath;
 use grep_searcher::Searcher;
 use ignore::{DirEntry, WalkBuilder, WalkState};
@@ -27,6 +27,9 @@ const MOST_THREADS: usize = 12;
 
 /// Of a larger root nothing is said of what ignore files leave out of it.
 const MOST_NAMES: usize = 1000;
+
+/// Entries of one thread between two looks at the clock and at the token, which all threads share.
+const UNASKED: usize = 64;
 
 /// One search of one tree.
 pub(super) struct Tree<'a> {
@@ -111,14 +114,33 @@ impl<'a> Tree<'a> {
             return Ok(());
         }
         let mut builder = self.walk();
+        // What the glob leaves out is not handed from thread to thread.
+        let (glob, root) = (self.tree.glob.clone(), self.root.to_owned());
+        let is_wanted = move |entry: &DirEntry| {
+            let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir());
+            is_folder || is_meant(glob.as_ref(), &root, entry.path())
+        };
+        builder.filter_entry(move |entry| is_looked_at(entry) && is_wanted(entry));
         builder.threads(std::thread::available_parallelism().map_or(1, |count| count.get().min(MOST_THREADS)));
         builder.build_parallel().run(|| {
             let mut visit = make();
-            Box::new(move |entry| self.step(entry, kept, &mut visit))
+            let mut entries = 0_usize;
+            Box::new(move |entry| {
+                let is_asked = entries.is_multiple_of(UNASKED);
+                entries += 1;
+                if is_asked && !self.control.goes_on() {
+                    return WalkState::Quit;
+                }
+                self.step(entry, kept, &mut visit)
+            })
         });
         let mut visit = make();
         for path in self.open_without_a_file() {
-            if self.control.goes_on() && kept.has_room(path) && self.is_meant(path) && self.is_allowed(path) {
+            if self.control.goes_on()
+                && kept.has_room(path)
+                && is_meant(self.tree.glob.as_ref(), self.root, path)
+                && self.is_allowed(path)
+            {
                 visit(path);
             }
         }
@@ -131,9 +153,6 @@ impl<'a> Tree<'a> {
         kept: &Kept<T>,
         visit: &mut impl FnMut(&Path),
     ) -> WalkState {
-        if !self.control.goes_on() {
-            return WalkState::Quit;
-        }
         let Ok(entry) = entry else {
             self.unreadable.fetch_add(1, Ordering::Relaxed);
             return WalkState::Continue;
@@ -141,9 +160,6 @@ impl<'a> Tree<'a> {
         let path = entry.path();
         // Links are neither files nor folders here.
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        if is_file && !self.is_meant(path) {
-            return WalkState::Continue;
-        }
         if entry.depth() > 0 && !kept.has_room(path) {
             return WalkState::Skip;
         }
@@ -161,25 +177,8 @@ impl<'a> Tree<'a> {
             .follow_links(false)
             .require_git(false)
             .current_dir(self.root)
-            .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+            .filter_entry(is_looked_at);
         builder
-    }
-
-    fn is_meant(&self, path: &Path) -> bool {
-        match (&self.tree.glob, self.below(path)) {
-            (Some(glob), Some(below)) => glob.matches(below),
-            (None, Some(_)) => true,
-            (_, None) => false,
-        }
-    }
-
-    /// `path` without the root. By bytes where it is as the walk makes it, which saves a comparison of components a file.
-    fn below<'p>(&self, path: &'p Path) -> Option<&'p Path> {
-        let (whole, root) = (path.as_os_str().as_bytes(), self.root.as_os_str().as_bytes());
-        match whole.strip_prefix(root).and_then(|rest| rest.strip_prefix(b"/")) {
-            Some(rest) if !rest.starts_with(b"/") => Some(Path::new(OsStr::from_bytes(rest))),
-            _ => path.strip_prefix(self.root).ok(),
-        }
     }
 
     fn is_allowed(&self, path: &Path) -> bool {
@@ -277,6 +276,27 @@ impl<'a> Tree<'a> {
             Some(if is_folder { format!("{name}/") } else { name })
         };
         ignored.filter_map(name).collect()
+    }
+}
+
+fn is_looked_at(entry: &DirEntry) -> bool {
+    entry.depth() == 0 || entry.file_name() != ".git"
+}
+
+fn is_meant(glob: Option<&FileGlob>, root: &Path, path: &Path) -> bool {
+    match (glob, below(root, path)) {
+        (Some(glob), Some(below)) => glob.matches(below),
+        (None, Some(_)) => true,
+        (_, None) => false,
+    }
+}
+
+/// `path` without the root. By bytes where it is as the walk makes it, which saves a comparison of components a file.
+fn below<'p>(root: &Path, path: &'p Path) -> Option<&'p Path> {
+    let whole = path.as_os_str().as_bytes().strip_prefix(root.as_os_str().as_bytes());
+    match whole.and_then(|rest| rest.strip_prefix(b"/")) {
+        Some(rest) if !rest.starts_with(b"/") => Some(Path::new(OsStr::from_bytes(rest))),
+        _ => path.strip_prefix(root).ok(),
     }
 }
 
