@@ -178,8 +178,9 @@ fn without_cut_utf_16(body: &[u8], encoding: TextEncoding) -> &[u8] {
 /// sequences of a terminal's log.
 fn is_binary(text: &str) -> bool {
     memchr::memchr(0, text.as_bytes()).is_some() || {
-        let controls = text.bytes().filter(|byte| is_control(*byte)).count();
-        controls * 10 > text.len() * 3
+        let is_much = |controls: usize| controls * 10 > text.len() * 3;
+        // With line breaks among them it is counted ten times faster, and for most texts enough is known then.
+        is_much(below_space(text.as_bytes())) && is_much(text.bytes().filter(|byte| is_control(*byte)).count())
     }
 }
 
@@ -193,6 +194,12 @@ fn foreign(bytes: &[u8]) -> DecodeError {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(head, head.len() == bytes.len());
     DecodeError::Unsupported { guess: Some(detector.guess(None, Utf8Detection::Deny).name()) }
+}
+
+/// Counts in single bytes as long as none can overflow, which processors do many at a time.
+fn below_space(bytes: &[u8]) -> usize {
+    let few = |chunk: &[u8]| usize::from(chunk.iter().map(|byte| u8::from(*byte < 0x20)).sum::<u8>());
+    bytes.chunks(usize::from(u8::MAX)).map(few).sum()
 }
 
 fn is_control(byte: u8) -> bool {
