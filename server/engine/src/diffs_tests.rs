@@ -22,7 +22,7 @@ impl Stored {
     fn edit(&mut self, turn: &str, path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> &mut Change {
         let [before, after] = [before, after].map(|bytes| bytes.map(|bytes| NewContent::new(bytes.to_vec(), None)));
         for content in [&before, &after].into_iter().flatten() {
-            self.contents.insert(content.hash, content.bytes.clone().unwrap());
+            self.contents.insert(content.hash, content.bytes.clone().unwrap().to_vec());
         }
         let content = |content: NewContent| {
             let NewContent { hash, len, encoding, mode, .. } = content;

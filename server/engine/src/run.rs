@@ -28,6 +28,7 @@ use crate::prompt::{self, Surroundings};
 use crate::registry::{Offered, Situation};
 use crate::runner::Repeats;
 use crate::session::Context;
+use crate::view::LargeText;
 
 pub use limits::{TurnLimits, TurnSpent};
 pub(crate) use refused::MediaVerdicts;
@@ -56,6 +57,7 @@ pub(crate) struct Run {
     turn: MessageId,
     cancel: CancellationToken,
     repeats: Arc<Repeats>,
+    large: Arc<LargeText>,
 }
 
 pub(crate) struct RunEnd {
@@ -75,7 +77,7 @@ enum Next {
 
 impl Run {
     pub(crate) fn new(context: Arc<Context>, turn: MessageId, cancel: CancellationToken) -> Self {
-        Self { context, turn, cancel, repeats: Arc::default() }
+        Self { context, turn, cancel, repeats: Arc::default(), large: Arc::default() }
     }
 
     pub(crate) async fn run(self) -> RunEnd {

@@ -45,7 +45,7 @@ use crate::registry::{INVALID, Offered, Registry};
 use crate::skills::Skills;
 use crate::tool::{Agents, AnyTool, Facts, Prepared, Progress, Todos, ToolContext, ToolError};
 use crate::undo::Recording;
-use crate::view::KnownFiles;
+use crate::view::{KnownFiles, LargeText};
 
 use access::{Need, Resolved};
 use ask::Asks;
@@ -97,6 +97,8 @@ pub struct RunnerDeps {
     pub jobs: Arc<Jobs>,
     /// Of the turn.
     pub repeats: Arc<Repeats>,
+    /// Of the turn.
+    pub(crate) large: Arc<LargeText>,
     pub instructions: Arc<KnownInstructions>,
     pub skills: Arc<Skills>,
     pub(crate) formatters: Arc<Learned>,

@@ -3,6 +3,7 @@
 mod apply;
 mod held;
 mod known;
+mod large;
 mod locks;
 mod open;
 mod record;
@@ -12,8 +13,10 @@ mod rewrite;
 mod scope;
 mod through;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use copydesk_workspace::change_log::Author;
 use copydesk_workspace::disk::{DirEntry, DiskError, FileKind, Stat};
 use copydesk_workspace::document::Document;
@@ -33,6 +36,7 @@ pub use held::Held;
 pub(crate) use held::KnownTexts;
 pub use known::KnownFiles;
 pub(crate) use known::is_fresh;
+pub(crate) use large::LargeText;
 pub(crate) use locks::Locks;
 pub(crate) use rewrite::{FileBytes, Rewrite};
 pub(crate) use scope::{Granted, Scope};
@@ -52,6 +56,7 @@ pub struct View {
     /// In whose name the editor is asked.
     session: SessionId,
     scope: Arc<Scope>,
+    large: Arc<LargeText>,
     /// Told of each edit before it is made; `None`: nobody is.
     recorder: Option<Recorder>,
 }
@@ -64,6 +69,8 @@ pub struct Snapshot {
     pub text: Rope,
     pub hash: ContentHash,
     pub source: Source,
+    /// The bytes of the file, where these are the text in UTF-8 and nothing else.
+    pub(crate) read: Option<Bytes>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +93,12 @@ pub enum Source {
 }
 
 impl Snapshot {
+    /// The text in one piece, copied only where it was not read so.
+    pub fn joined(&self) -> Cow<'_, str> {
+        let read = self.read.as_deref().and_then(|read| std::str::from_utf8(read).ok());
+        read.map_or_else(|| Cow::from(&self.text), Cow::Borrowed)
+    }
+
     /// URI and version, where the document is open.
     pub fn open(&self) -> Option<(String, i32)> {
         match &self.source {
@@ -161,11 +174,16 @@ impl From<ViewError> for ToolError {
 impl View {
     /// Of everything; `narrowed` takes away.
     pub fn new(files: Arc<dyn Files>, editor: Arc<dyn Editor>, overlay: Arc<Overlay>, session: SessionId) -> Self {
-        Self { files, editor, overlay, session, scope: Arc::new(Scope::All), recorder: None }
+        Self { files, editor, overlay, session, scope: Arc::new(Scope::All), large: Arc::default(), recorder: None }
     }
 
     pub(crate) fn recorded(&self, recorder: Recorder) -> Self {
         Self { recorder: Some(recorder), ..self.clone() }
+    }
+
+    /// With the large text of the turn.
+    pub(crate) fn with_large(self, large: Arc<LargeText>) -> Self {
+        Self { large, ..self }
     }
 
     /// For what is changed past the view.
@@ -262,20 +280,21 @@ impl View {
         if stat.len > LARGEST_TEXT {
             return Err(ViewError::TooLarge { path: path.clone(), len: stat.len });
         }
-        let bytes = self.files.read_real(real.clone()).await?;
+        let bytes = Bytes::from(self.files.read_real(real.clone()).await?);
         let (text, encoding) = encoding::decode(&bytes).map_err(as_text)?;
         let hash = ContentHash::of(text.as_bytes());
-        // Of plain UTF-8 the bytes are the text.
-        let bytes = if encoding == TextEncoding::Utf8 { hash } else { ContentHash::of(&bytes) };
-        let source = Source::Disk { encoding, bytes };
-        Ok(Snapshot { path: path.clone(), key, text: Rope::from(text), hash, source })
+        let is_plain = encoding == TextEncoding::Utf8;
+        let source = Source::Disk { encoding, bytes: if is_plain { hash } else { ContentHash::of(&bytes) } };
+        let text = self.large.of(hash).unwrap_or_else(|| Rope::from(text));
+        self.large.keep(hash, &text);
+        Ok(Snapshot { path: path.clone(), key, text, hash, source, read: is_plain.then_some(bytes) })
     }
 }
 
 fn of_document(path: &AbsPath, document: Document) -> Snapshot {
     let hash = document.hash();
     let source = Source::Open { uri: document.uri, version: document.version };
-    Snapshot { path: path.clone(), key: document.key, text: document.text, hash, source }
+    Snapshot { path: path.clone(), key: document.key, text: document.text, hash, source, read: None }
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ use crate::testing::{
 };
 use crate::tool::{Agents, AnyTool, Facts, Todos, ToolError};
 use crate::undo::Recording;
-use crate::view::{KnownFiles, View};
+use crate::view::{KnownFiles, LargeText, View};
 
 pub(crate) use editor::{Act, BenchEditor, Taking, Typing};
 pub(crate) use shell::{BenchShell, Stuck, printed};
@@ -160,6 +160,7 @@ pub(crate) struct Bench {
     ids: Arc<FakeIds>,
     pub(crate) seen: Arc<Seen>,
     pub(crate) known: Arc<KnownFiles>,
+    large: Arc<LargeText>,
     pub(crate) jobs: Arc<Jobs>,
     pub(crate) instructions: Arc<KnownInstructions>,
     formatters: Arc<Learned>,
@@ -222,6 +223,7 @@ impl Bench {
             ids: Arc::default(),
             seen: Arc::default(),
             known: Arc::default(),
+            large: Arc::default(),
             instructions: Arc::default(),
             formatters: Arc::default(),
             cancel: CancellationToken::new(),
@@ -379,6 +381,7 @@ impl Bench {
             known: self.known.clone(),
             jobs: self.jobs.clone(),
             repeats: Arc::default(),
+            large: self.large.clone(),
             instructions: self.instructions.clone(),
             skills: self.skills.clone(),
             formatters: self.formatters.clone(),

@@ -38,6 +38,12 @@ pub fn line_counts(before: &Rope, after: &Rope) -> LineCounts {
     counts(&capture_diff_slices(Algorithm::Myers, &lines(&before), &lines(&after)))
 }
 
+/// Whether two texts are the same: what they share, as a text and its edited copy do, is not looked at.
+pub fn is_same(before: &Rope, after: &Rope) -> bool {
+    let len = before.len_bytes();
+    len == after.len_bytes() && equal_ends(before, after).0 == len
+}
+
 /// The part of `after` that `before` does not have at its start or at its end, in whole characters.
 pub fn changed_part<'a>(before: &Rope, after: &'a Rope) -> RopeSlice<'a> {
     let (start, end) = equal_ends(before, after);

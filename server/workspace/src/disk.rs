@@ -92,6 +92,11 @@ pub trait Disk: Send + Sync + 'static {
         self.read(real)
     }
 
+    /// Of the bytes that `read_real` would give, without holding them.
+    fn hash_real(&self, real: &AbsPath) -> Result<ContentHash, DiskError> {
+        Ok(ContentHash::of(&self.read_real(real)?))
+    }
+
     fn read_range_real(&self, real: &AbsPath, offset: u64, len: usize) -> Result<Vec<u8>, DiskError> {
         self.without_links(real)?;
         self.read_range(real, offset, len)

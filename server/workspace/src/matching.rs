@@ -67,7 +67,12 @@ pub enum MatchError {
 /// The edits that carry out `replacement` in `text`. The new text gets the line endings of the place that it replaces. At a place that matches only
 /// loosely, what the edit does not change stays as the file has it.
 pub fn find_edit(text: &Rope, replacement: Replacement<'_>) -> Result<Matched, MatchError> {
-    fit(text, replacement).map(|(matched, _)| matched)
+    find_edit_joined(text, &Cow::from(text), replacement)
+}
+
+/// The same, where the text is at hand in one piece too.
+pub fn find_edit_joined(text: &Rope, joined: &str, replacement: Replacement<'_>) -> Result<Matched, MatchError> {
+    fit(text, joined, replacement).map(|(matched, _)| matched)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +82,7 @@ enum Fit {
 }
 
 /// With how the old text was found.
-fn fit(text: &Rope, replacement: Replacement<'_>) -> Result<(Matched, Fit), MatchError> {
+fn fit(text: &Rope, original: &str, replacement: Replacement<'_>) -> Result<(Matched, Fit), MatchError> {
     let Replacement { old, new, replace_all } = replacement;
     if old == new {
         return Err(MatchError::NoChange);
@@ -89,11 +94,10 @@ fn fit(text: &Rope, replacement: Replacement<'_>) -> Result<(Matched, Fit), Matc
     if old_lf == new_lf {
         return Err(MatchError::NoChangeAfterLineEndings);
     }
-    let original: Cow<'_, str> = text.slice(..).into();
-    let file = LfText::new(&original);
+    let file = LfText::new(original);
     let lines = Lines::new(&file.text);
     let search = Search { file: &file, lines: &lines, old: &old_lf, new: &new_lf, replace_all };
-    let found = match literal_place(&file, &original, replacement) {
+    let found = match literal_place(&file, original, replacement) {
         Some(start) => search.exact_at(&[start])?,
         None => search.exact()?,
     };

@@ -76,6 +76,10 @@ impl Disk for OsDisk {
         Ok(bytes)
     }
 
+    fn hash_real(&self, real: &AbsPath) -> Result<ContentHash, DiskError> {
+        ContentHash::of_reader(open_file_at(real)?).map_err(|error| disk_error(real, error))
+    }
+
     fn read_range_real(&self, real: &AbsPath, offset: u64, len: usize) -> Result<Vec<u8>, DiskError> {
         range(open_file_at(real)?, offset, len).map_err(|error| disk_error(real, error))
     }

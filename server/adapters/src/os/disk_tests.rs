@@ -349,7 +349,7 @@ async fn the_files_port_reaches_the_disk() {
     let files = super::super::files::DiskFiles::new(std::sync::Arc::new(OsDisk));
     let file = ws.join("f");
     files.write(file.clone(), b"one".to_vec(), Expected::Absent).await.unwrap();
-    files.write_real(file.clone(), b"two".to_vec(), bytes_of("one")).await.unwrap();
+    files.write_real(file.clone(), b"two".to_vec().into(), bytes_of("one")).await.unwrap();
     assert_eq!(files.read(file.clone()).await, Ok(b"two".to_vec()));
     assert_eq!(files.read_range(file.clone(), 1, 1).await, Ok(b"w".to_vec()));
     assert_eq!(files.stat(file.clone()).await.map(|stat| (stat.kind, stat.len)), Ok((FileKind::File, 3)));

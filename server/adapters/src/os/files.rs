@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use copydesk_engine::ports::{BoxFuture, Files};
 use copydesk_workspace::disk::{DirEntry, Disk, DiskError, Expected, Stat};
 use copydesk_workspace::hash::ContentHash;
@@ -56,6 +57,10 @@ impl Files for DiskFiles {
         self.blocking(real, |disk, real| disk.read_real(real))
     }
 
+    fn hash_real(&self, real: AbsPath) -> BoxFuture<'_, Result<ContentHash, DiskError>> {
+        self.blocking(real, |disk, real| disk.hash_real(real))
+    }
+
     fn read_range_real(&self, real: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
         self.blocking(real, move |disk, real| disk.read_range_real(real, offset, len))
     }
@@ -72,7 +77,7 @@ impl Files for DiskFiles {
         self.blocking(path, move |disk, path| disk.write(path, &bytes, expected))
     }
 
-    fn write_real(&self, real: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
+    fn write_real(&self, real: AbsPath, bytes: Bytes, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
         self.blocking(real, move |disk, real| disk.write_real(real, &bytes, expected))
     }
 

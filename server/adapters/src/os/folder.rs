@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
@@ -121,9 +121,7 @@ impl Folder {
 
     pub(super) fn hash(&self, name: &OsStr) -> io::Result<ContentHash> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let mut bytes = Vec::new();
-        File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?).read_to_end(&mut bytes)?;
-        Ok(ContentHash::of(&bytes))
+        ContentHash::of_reader(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?))
     }
 
     /// A new file beside the others, removed again unless it is renamed. `mode` is cut by the umask.

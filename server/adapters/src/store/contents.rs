@@ -55,8 +55,8 @@ impl Keeper<'_> {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
         let mut insert = self.transaction.prepare_cached(insert)?;
         let (base, chain, stored) = match &difference {
-            Some(Difference { base, chain, bytes }) => (Some(base), *chain, bytes),
-            None => (None, 0, &bytes),
+            Some(Difference { base, chain, bytes }) => (Some(base), *chain, bytes.as_slice()),
+            None => (None, 0, &*bytes),
         };
         let (len, size) = (bytes.len() as i64, stored.len() as i64);
         insert.execute(params![self.session, key, self.turn, self.at, len, base, chain, size, stored])?;

@@ -1,5 +1,6 @@
 //! What the agent has changed, on the disk: one row for each edit of a file, and the contents before and after it. What undo and review stand on.
 
+use bytes::Bytes;
 use copydesk_workspace::encoding::{self, TextEncoding};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
@@ -84,7 +85,7 @@ pub struct NewContent {
     /// Bytes.
     pub len: u64,
     /// `None` where they are too many to be kept.
-    pub bytes: Option<Vec<u8>>,
+    pub bytes: Option<Bytes>,
     /// How the bytes are text; `None` where they are none. A document of the editor is its text in UTF-8, however its file stores it.
     pub encoding: Option<TextEncoding>,
     /// Permission bits of the file, where they are known.
@@ -92,21 +93,30 @@ pub struct NewContent {
 }
 
 impl NewContent {
-    pub fn new(bytes: Vec<u8>, mode: Option<u32>) -> Self {
+    pub fn new(bytes: impl Into<Bytes>, mode: Option<u32>) -> Self {
+        let bytes = bytes.into();
         let encoding = match bytes.len() as u64 {
             ..=LARGEST_TEXT => encoding::decode(&bytes).ok().map(|(_, encoding)| encoding),
             _ => None,
         };
-        Self::decoded(bytes, encoding, mode)
+        let hash = ContentHash::of(&bytes);
+        Self::decoded(bytes, hash, encoding, mode)
     }
 
     /// Of a text, by what its bytes are known to be.
     pub fn of_text(text: &Rope, encoding: TextEncoding, mode: Option<u32>) -> Self {
-        Self::decoded(encoding::encode_rope(text, encoding), Some(encoding), mode)
+        let bytes = Bytes::from(encoding::encode_rope(text, encoding));
+        let hash = ContentHash::of(&bytes);
+        Self::hashed(bytes, hash, encoding, mode)
     }
 
-    fn decoded(bytes: Vec<u8>, encoding: Option<TextEncoding>, mode: Option<u32>) -> Self {
-        let (hash, len) = (ContentHash::of(&bytes), bytes.len() as u64);
+    /// Of a text that is encoded already; `hash` is that of `bytes`.
+    pub fn hashed(bytes: Bytes, hash: ContentHash, encoding: TextEncoding, mode: Option<u32>) -> Self {
+        Self::decoded(bytes, hash, Some(encoding), mode)
+    }
+
+    fn decoded(bytes: Bytes, hash: ContentHash, encoding: Option<TextEncoding>, mode: Option<u32>) -> Self {
+        let len = bytes.len() as u64;
         let encoding = encoding.filter(|_| len <= LARGEST_TEXT);
         let most = if encoding.is_some() { LARGEST_TEXT } else { LARGEST_BINARY };
         Self { hash, len, bytes: (len <= most).then_some(bytes), encoding, mode }

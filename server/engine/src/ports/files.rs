@@ -1,5 +1,6 @@
 //! The disk, asynchronously: `workspace`'s `Disk` on a pool that may block. It does not know the open documents; `view` puts them over it.
 
+use bytes::Bytes;
 use copydesk_workspace::disk::{DirEntry, DiskError, Expected, Stat};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
@@ -13,17 +14,18 @@ pub trait Files: Send + Sync {
     fn stat(&self, path: AbsPath) -> BoxFuture<'_, Result<Stat, DiskError>>;
     fn list(&self, folder: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>>;
     fn read_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<u8>, DiskError>>;
+    fn hash_real(&self, real: AbsPath) -> BoxFuture<'_, Result<ContentHash, DiskError>>;
     fn read_range_real(&self, real: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>>;
     fn list_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>>;
     fn real_path(&self, path: AbsPath) -> BoxFuture<'_, Result<AbsPath, DiskError>>;
     fn write(&self, path: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>>;
 
-    fn write_real(&self, real: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
+    fn write_real(&self, real: AbsPath, bytes: Bytes, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
         Box::pin(async move {
             if self.real_path(real.clone()).await? != real {
                 return Err(DiskError::Changed(real));
             }
-            self.write(real, bytes, expected).await
+            self.write(real, bytes.into(), expected).await
         })
     }
 

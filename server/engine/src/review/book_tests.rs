@@ -34,7 +34,7 @@ impl Rows {
         let id = ChangeId(self.rows.len() as i64 + 1);
         let [before, after] = [before, after].map(|bytes| {
             let NewContent { hash, len, bytes, encoding, mode } = NewContent::new(bytes?.to_vec(), None);
-            self.contents.extend(bytes.map(|bytes| (hash, bytes)));
+            self.contents.extend(bytes.map(|bytes| (hash, bytes.to_vec())));
             Some(FileContent { hash, len, encoding, mode, is_kept: true })
         });
         let turn = MessageId::new(format!("msg_{}", id.0));

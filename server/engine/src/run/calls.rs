@@ -107,6 +107,7 @@ impl Run {
             known: Arc::clone(&context.known),
             jobs: Arc::clone(&context.jobs),
             repeats: Arc::clone(&self.repeats),
+            large: Arc::clone(&self.large),
             instructions: Arc::clone(&context.instructions),
             skills: context.skills(),
             formatters: Arc::clone(&context.formatters),

@@ -31,6 +31,7 @@ impl Runner {
         let Connection { editor, overlay, .. } = connection;
         let session = self.deps.session.clone();
         let view = View::new(Arc::clone(&ports.files), Arc::clone(editor), Arc::clone(overlay), session);
+        let view = view.with_large(Arc::clone(&self.deps.large));
         ToolContext {
             facts: Arc::clone(&self.deps.facts),
             view: view.narrowed(scope).recorded(self.recorder(call)),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use copydesk_workspace::diff;
 use copydesk_workspace::edit::EditSet;
 use copydesk_workspace::path::AbsPath;
+use ropey::Rope;
 
 use super::access::Need;
 use super::command::Part;
@@ -79,12 +80,22 @@ fn newly_hidden(diff: &FileDiff) -> BTreeSet<char> {
 pub(super) fn same_content(a: &Preview, b: &Preview) -> bool {
     match (a, b) {
         (Preview::Edit(a), Preview::Edit(b)) => {
-            a == b
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
                 || a.len() == b.len()
                     && a.iter().zip(b).all(|(a, b)| a.path == b.path && hunks(a) == hunks(b) && is_moved(a, b))
         }
         _ => a == b,
     }
+}
+
+/// Of a preview that was only copied, no text is looked through.
+fn is_same(a: &FileDiff, b: &FileDiff) -> bool {
+    let same = |a: &Option<Rope>, b: &Option<Rope>| match (a, b) {
+        (Some(a), Some(b)) => diff::is_same(a, b),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    a.path == b.path && same(&a.before, &b.before) && same(&a.after, &b.after)
 }
 
 /// Whether `b` is `a` carried over what changed in between.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use copydesk_workspace::hash::ContentHash;
 
 use super::lock;
@@ -22,7 +23,7 @@ pub struct MemoryChanges {
 struct Recorded {
     /// `None`: void.
     changes: Vec<Option<Change>>,
-    contents: BTreeMap<ContentHash, Vec<u8>>,
+    contents: BTreeMap<ContentHash, Bytes>,
 }
 
 impl MemoryChanges {
@@ -121,7 +122,9 @@ impl Changes for MemoryChanges {
     }
 
     fn content(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Vec<u8>>, StoreError>> {
-        let content = lock(&self.sessions).get(&session).and_then(|recorded| recorded.contents.get(&hash).cloned());
+        let content = lock(&self.sessions)
+            .get(&session)
+            .and_then(|recorded| recorded.contents.get(&hash).map(|bytes| bytes.to_vec()));
         Box::pin(async move { Ok(content) })
     }
 }

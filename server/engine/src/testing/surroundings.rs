@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use copydesk_workspace::disk::{DirEntry, Disk, DiskError, Expected, Stat};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
@@ -114,6 +115,14 @@ impl<D: Disk> Files for DiskFiles<D> {
         })
     }
 
+    fn hash_real(&self, real: AbsPath) -> BoxFuture<'_, Result<ContentHash, DiskError>> {
+        Box::pin(async move {
+            let hash = self.disk.hash_real(&real);
+            self.was_looked_at();
+            hash
+        })
+    }
+
     fn read_range_real(&self, real: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
         Box::pin(async move { self.disk.read_range_real(&real, offset, len) })
     }
@@ -140,7 +149,7 @@ impl<D: Disk> Files for DiskFiles<D> {
         })
     }
 
-    fn write_real(&self, real: AbsPath, bytes: Vec<u8>, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
+    fn write_real(&self, real: AbsPath, bytes: Bytes, expected: Expected) -> BoxFuture<'_, Result<(), DiskError>> {
         Box::pin(async move {
             self.writes.fetch_add(1, Ordering::SeqCst);
             let result = self.disk.write_real(&real, &bytes, expected);

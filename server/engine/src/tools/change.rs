@@ -313,7 +313,7 @@ async fn known_problems(change: &Change, ctx: &ToolContext) -> DiagnosticsReport
 
 fn remarks(change: &Change, applied: &Applied) -> Vec<String> {
     let mut said = change.notes.clone();
-    if change.after.as_ref().is_some_and(|after| *after != applied.after) {
+    if change.after.as_ref().is_some_and(|after| !diff::is_same(after, &applied.after)) {
         said.push(
             "The user changed the file at the same time, so it holds more than this edit: read it before the next one."
                 .to_owned(),

@@ -308,6 +308,28 @@ async fn r6_4_the_fresh_text_around_the_place_is_bounded() {
     assert_eq!(bench.seen.get(&path("/w/a")), None);
 }
 
+/// Of a large text more is kept from one call to the next.
+#[tokio::test]
+async fn c27_what_is_in_a_large_file_counts_and_not_what_was_written_there() {
+    let text = |first: &str, last: &str| format!("{first}\n{}{last}\n", "a line of many\n".repeat(100_000));
+    for encoding in [TextEncoding::Utf8, TextEncoding::Utf8Bom, TextEncoding::Utf16Le] {
+        let bench = Bench::trusting();
+        let holds = |text: String| assert!(bench.bytes("/w/a") == encode(&text, encoding), "{encoding:?}");
+        bench.put("/w/a", encode(&text("one", "end"), encoding));
+        bench.done("edit", edit("one", "two")).await;
+        bench.done("edit", edit("two", "three")).await;
+        holds(text("three", "end"));
+        bench.put("/w/a", encode(&text("three", "typed"), encoding));
+        bench.failed("edit", edit("end", "END")).await;
+        bench.done("edit", edit("three", "four")).await;
+        holds(text("four", "typed"));
+        bench.put("/w/b", encode(&text("other", "end"), encoding));
+        bench.done("edit", json!({"filePath": "b", "oldString": "other", "newString": "another"})).await;
+        bench.done("edit", edit("four", "five")).await;
+        holds(text("five", "typed"));
+    }
+}
+
 #[tokio::test]
 async fn c29_touching_a_file_does_not_disturb_an_edit() {
     let bench = Bench::trusting();

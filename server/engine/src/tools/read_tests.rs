@@ -153,6 +153,9 @@ impl Files for HeadsOnly {
     fn read_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
         self.read(real)
     }
+    fn hash_real(&self, real: AbsPath) -> BoxFuture<'_, Result<ContentHash, DiskError>> {
+        panic!("{real} was read whole")
+    }
     fn read_range_real(&self, real: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
         self.read_range(real, offset, len)
     }

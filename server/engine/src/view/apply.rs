@@ -1,5 +1,6 @@
 //! A batch of file edits: all checked before any is written, open documents first, a late failure takes the rest back (C23).
 
+use bytes::Bytes;
 use copydesk_workspace::change_log::{Author, LoggedEdit};
 use copydesk_workspace::disk::{DiskError, Expected};
 use copydesk_workspace::document::Document;
@@ -27,6 +28,9 @@ pub(super) struct DiskEdit {
     /// `None` for a new file.
     pub(super) before: Option<OnDisk>,
     pub(super) after: Rope,
+    /// Those of `after`, as they are written.
+    pub(super) bytes: Bytes,
+    pub(super) hash: ContentHash,
     pub(super) encoding: TextEncoding,
     edits: EditSet,
     pub(super) route: Route,
@@ -36,8 +40,10 @@ pub(super) struct DiskEdit {
 pub(super) struct OnDisk {
     pub(super) text: Rope,
     pub(super) encoding: TextEncoding,
-    /// `None`: the text is the editor's alone.
-    bytes: Option<ContentHash>,
+    /// The file's. `None`: the text is the editor's alone.
+    pub(super) hash: Option<ContentHash>,
+    /// The bytes of `text`, where they were read from the file.
+    pub(super) read: Option<Bytes>,
 }
 
 impl View {
@@ -195,12 +201,12 @@ impl View {
         key: &DocKey,
         expected: Option<(TextEncoding, ContentHash)>,
     ) -> Result<(), CommitError> {
-        let now = match self.files.read_real(key.path().clone()).await {
-            Ok(now) => Some(ContentHash::of(&now)),
+        let now = match self.files.hash_real(key.path().clone()).await {
+            Ok(now) => Some(now),
             Err(DiskError::NotFound(_)) => None,
             Err(error) => return Err(ToolError::Tell(error.to_string()).into()),
         };
-        if now == expected.map(|(_, bytes)| bytes) {
+        if now == expected.map(|(_, hash)| hash) {
             return Ok(());
         }
         Err(CommitError::BaseMoved(format!("{path} was changed by somebody else")))
@@ -220,7 +226,8 @@ impl View {
         } else {
             Route::Disk
         };
-        Ok(DiskEdit { path, key, before: None, after, encoding, edits, route })
+        let (bytes, hash) = encoded(&after, encoding);
+        Ok(DiskEdit { path, key, before: None, after, bytes, hash, encoding, edits, route })
     }
 
     async fn step(&self, step: &mut Step) -> Result<(), StepFailure> {
@@ -251,9 +258,13 @@ impl View {
                 written => return written.map(Some),
             }
         }
-        let bytes = encode_rope(&edit.after, edit.encoding);
-        match self.files.write_real(edit.key.path().clone(), bytes, edit.expected()).await {
-            Ok(()) => Ok(None),
+        match self.files.write_real(edit.key.path().clone(), edit.bytes.clone(), edit.expected()).await {
+            Ok(()) => {
+                if edit.encoding == TextEncoding::Utf8 {
+                    self.large.keep(edit.hash, &edit.after);
+                }
+                Ok(None)
+            }
             Err(error) => Err(StepFailure { may_come: may_come || may_have_come(&error), error }),
         }
     }
@@ -306,9 +317,16 @@ fn disk_edit(
     route: Route,
 ) -> Result<Checked, CommitError> {
     let after = edits.apply(&base.text).map_err(|error| ToolError::Tell(error.to_string()))?;
-    let (encoding, bytes) = disk.map_or((TextEncoding::Utf8, None), |(encoding, bytes)| (encoding, Some(bytes)));
-    let before = Some(OnDisk { text: base.text, encoding, bytes });
-    Ok(Checked::Disk(DiskEdit { path: base.path, key, before, after, encoding, edits, route }))
+    let (encoding, hash) = disk.map_or((TextEncoding::Utf8, None), |(encoding, hash)| (encoding, Some(hash)));
+    let before = Some(OnDisk { text: base.text, encoding, hash, read: base.read });
+    let (bytes, hash) = encoded(&after, encoding);
+    Ok(Checked::Disk(DiskEdit { path: base.path, key, before, after, bytes, hash, encoding, edits, route }))
+}
+
+fn encoded(text: &Rope, encoding: TextEncoding) -> (Bytes, ContentHash) {
+    let bytes = Bytes::from(encode_rope(text, encoding));
+    let hash = ContentHash::of(&bytes);
+    (bytes, hash)
 }
 
 /// Nothing is written where there may be unsaved text.
@@ -354,8 +372,8 @@ impl Step {
 impl DiskEdit {
     fn expected(&self) -> Expected {
         match &self.before {
-            Some(OnDisk { bytes: Some(bytes), .. }) => Expected::Bytes(*bytes),
-            Some(OnDisk { bytes: None, .. }) | None => Expected::Absent,
+            Some(OnDisk { hash: Some(hash), .. }) => Expected::Bytes(*hash),
+            Some(OnDisk { hash: None, .. }) | None => Expected::Absent,
         }
     }
 

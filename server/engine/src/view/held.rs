@@ -132,7 +132,7 @@ impl View {
                 let hash = ContentHash::of(held.text.as_bytes());
                 let text = Rope::from(held.text.as_str());
                 let source = Source::Held { held, disk: None, is_unsaved: true };
-                Ok(Snapshot { path: path.clone(), key, text, hash, source })
+                Ok(Snapshot { path: path.clone(), key, text, hash, source, read: None })
             }
             Err(error) => Err(error),
         }
@@ -154,14 +154,14 @@ impl View {
     fn judged(&self, snapshot: Snapshot, held: Held) -> Snapshot {
         let Source::Disk { encoding, bytes } = snapshot.source else { return snapshot };
         let disk = Some((encoding, bytes));
-        match self.overlay.texts.judge(&snapshot.key, &held.text, &snapshot.text.to_string()) {
+        match self.overlay.texts.judge(&snapshot.key, &held.text, &snapshot.joined()) {
             Truth::Both | Truth::Disk => {
                 Snapshot { source: Source::Held { held, disk, is_unsaved: false }, ..snapshot }
             }
             Truth::Editor => {
                 let text = held.text.strip_prefix(MARK).unwrap_or(&held.text);
                 let (hash, text) = (ContentHash::of(text.as_bytes()), Rope::from(text));
-                Snapshot { text, hash, source: Source::Held { held, disk, is_unsaved: true }, ..snapshot }
+                Snapshot { text, hash, source: Source::Held { held, disk, is_unsaved: true }, read: None, ..snapshot }
             }
         }
     }

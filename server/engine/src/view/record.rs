@@ -80,13 +80,16 @@ impl View {
     async fn of_write(&self, edit: &DiskEdit) -> FileChanged {
         let path = edit.key.path();
         let mode = self.mode(path).await;
-        let before = edit.before.as_ref().map(|before| NewContent::of_text(&before.text, before.encoding, mode));
+        let before = edit.before.as_ref().map(|before| match (&before.read, before.hash) {
+            (Some(bytes), Some(hash)) => NewContent::hashed(bytes.clone(), hash, before.encoding, mode),
+            _ => NewContent::of_text(&before.text, before.encoding, mode),
+        });
         FileChanged {
             path: path.clone(),
             moved_to: None,
             made_folder: self.missing_folder(path).await,
             before,
-            after: Some(NewContent::of_text(&edit.after, edit.encoding, mode)),
+            after: Some(NewContent::hashed(edit.bytes.clone(), edit.hash, edit.encoding, mode)),
         }
     }
 

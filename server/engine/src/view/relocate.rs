@@ -1,6 +1,7 @@
 //! Deleting and moving files. Always ours, on the disk, and told to the editor afterwards: editors do these by halves. What the user has not saved is
 //! neither deleted nor moved.
 
+use bytes::Bytes;
 use copydesk_workspace::change_log::{Author, LoggedEdit};
 use copydesk_workspace::disk::{DiskError, Expected};
 use copydesk_workspace::document::Document;
@@ -23,7 +24,7 @@ pub(super) struct Relocation {
     pub(super) path: AbsPath,
     pub(super) key: DocKey,
     /// The whole file, as it is.
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Bytes,
     before: Rope,
     /// `None` for a deletion.
     pub(super) target: Option<Target>,
@@ -34,7 +35,7 @@ pub(super) struct Target {
     path: AbsPath,
     pub(super) key: DocKey,
     after: Rope,
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Bytes,
 }
 
 impl View {
@@ -57,7 +58,7 @@ impl View {
         let after = edits.apply(&base.text).map_err(|error| ToolError::Tell(error.to_string()))?;
         let new = match encoding::decode(&bytes) {
             Ok((old, _)) if base.text == *old && edits.is_empty() => bytes.clone(),
-            Ok((_, encoding)) => encode_rope(&after, encoding),
+            Ok((_, encoding)) => encode_rope(&after, encoding).into(),
             Err(error) => return Err(ToolError::Tell(format!("{} cannot be moved: {error}", base.path)).into()),
         };
         let target = Some(Target { path: to, key, after, bytes: new });
@@ -65,7 +66,7 @@ impl View {
     }
 
     /// The bytes of the file, where its text is still that of `base` and nobody's unsaved text would be lost.
-    async fn check_relocated(&self, base: &Snapshot) -> Result<Vec<u8>, CommitError> {
+    async fn check_relocated(&self, base: &Snapshot) -> Result<Bytes, CommitError> {
         let moved = || CommitError::BaseMoved(format!("{} was changed by somebody else", base.path));
         let unsaved = || {
             let text = "has unsaved text of the user in the editor. Nothing was changed; ask the user to save it, then repeat the call";
@@ -75,7 +76,7 @@ impl View {
             return Err(moved());
         }
         let bytes = match self.files.read_real(base.key.path().clone()).await {
-            Ok(bytes) => bytes,
+            Ok(bytes) => Bytes::from(bytes),
             Err(DiskError::NotFound(_)) => {
                 let text =
                     "is only in the editor, not on the disk. Nothing was changed; ask the user to save or close it";

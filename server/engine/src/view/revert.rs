@@ -3,7 +3,6 @@
 use copydesk_workspace::disk::Expected;
 use copydesk_workspace::edit::EditSet;
 use copydesk_workspace::encoding::encode_rope;
-use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
 
 use super::View;
@@ -39,15 +38,14 @@ impl View {
         if let Route::Editor(through) = &edit.route {
             return self.revert_through(edit, through).await;
         }
-        let ours = ContentHash::of(&encode_rope(&edit.after, edit.encoding));
         let path = edit.key.path().clone();
         let done = match &edit.before {
             Some(before) => {
                 // What was read is written again byte for byte.
                 let bytes = encode_rope(&before.text, before.encoding);
-                self.files.write_real(path, bytes, Expected::Bytes(ours)).await
+                self.files.write_real(path, bytes.into(), Expected::Bytes(edit.hash)).await
             }
-            None => self.files.remove(path, ours).await,
+            None => self.files.remove(path, edit.hash).await,
         };
         done.map_err(|error| error.to_string())
     }

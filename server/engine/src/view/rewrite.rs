@@ -143,7 +143,7 @@ impl View {
                 return self.files.create_real(path, bytes.clone(), *mode).await;
             }
             (None, Some(FileBytes { bytes, mode: None })) => {
-                return self.files.write_real(path, bytes.clone(), Expected::Absent).await;
+                return self.files.write_real(path, bytes.clone().into(), Expected::Absent).await;
             }
             (Some(from), None) => return self.files.remove_real(path, ContentHash::of(&from.bytes)).await,
             (Some(from), Some(to)) => (from, to),
@@ -173,7 +173,7 @@ impl View {
         };
         let write = async || match from.bytes == to.bytes {
             true => Ok(()),
-            false => self.files.write_real(path.clone(), to.bytes.clone(), Expected::Bytes(hash)).await,
+            false => self.files.write_real(path.clone(), to.bytes.clone().into(), Expected::Bytes(hash)).await,
         };
         match (from.mode, mode) {
             // As it is nobody may write it.

@@ -125,10 +125,19 @@ impl Disk for MemoryDisk {
     }
 
     fn read_range(&self, path: &AbsPath, offset: u64, len: usize) -> Result<Vec<u8>, DiskError> {
-        let bytes = self.read(path)?;
+        let state = self.lock();
+        let real = state.checked(Operation::Read, path)?;
+        let bytes = state.file(&real, path)?;
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
         let end = start.saturating_add(len).min(bytes.len());
         Ok(bytes[start..end].to_vec())
+    }
+
+    fn hash_real(&self, real: &AbsPath) -> Result<ContentHash, DiskError> {
+        self.without_links(real)?;
+        let state = self.lock();
+        let file = state.checked(Operation::Read, real)?;
+        state.file(&file, real).map(ContentHash::of)
     }
 
     fn stat(&self, path: &AbsPath) -> Result<Stat, DiskError> {

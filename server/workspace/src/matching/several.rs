@@ -1,6 +1,8 @@
 //! Several replacements in one text, as one edit: each is looked for in the text before all of them and in the text that those before it leave, and what the
 //! two disagree about is refused. So the order makes no difference, and a replacement may still build on what one before it wrote.
 
+use std::borrow::Cow;
+
 use ropey::Rope;
 
 use super::{Fit, MatchError, Matched, Replacement, fit};
@@ -57,11 +59,11 @@ fn find_next(
     before: &EditSet,
     replacement: Replacement<'_>,
 ) -> Result<Matched, SeveralProblem> {
-    let here = fit(now, replacement);
+    let here = fit(now, &Cow::from(now), replacement);
     if before.is_empty() {
         return Ok(here?.0);
     }
-    let first = fit(text, replacement);
+    let first = fit(text, &Cow::from(text), replacement);
     match (here, first) {
         (Ok((here, how)), Ok((first, _))) => match first.edits.rebase(before) {
             Ok(moved) if moved.apply(now) == here.edits.apply(now) => Ok(here),
