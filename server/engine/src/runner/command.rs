@@ -134,8 +134,8 @@ pub(super) async fn needs(
     for unknown in &analysis.unknown {
         gathered.unknown(unknown);
     }
-    for pattern in &named {
-        gathered.pattern(pattern);
+    for (pattern, how) in &named {
+        gathered.pattern(pattern, *how);
     }
     if is_confined {
         gathered.beside_the_network(&analysis.commands);

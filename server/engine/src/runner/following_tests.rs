@@ -148,3 +148,31 @@ async fn r8_3_folders_are_told_of_beside_one_that_holds_more_files_than_are_look
         bench.disk.take(&path(&format!("/w/{option}")));
     }
 }
+
+/// What a program is told by an option may be anything, whoever has put a file of that name there.
+#[tokio::test]
+async fn r5_5_r8_3_a_file_with_the_name_of_an_option_makes_no_pattern_free() {
+    let commands =
+        ["find *", "find -- *", "rm *", "tar cf a.tar *", "sort *", "grep KEY *", "ls *", "cd sub && find *"];
+    for crowded in [false, true] {
+        let all = ["read", "edit", "external_directory"];
+        let bench = all.into_iter().fold(everything(), |bench, permission| bench.rule(permission, "*", Allow));
+        if crowded {
+            large(&bench, "/w");
+        }
+        for secret in ["/w/id_rsa", "/w/sub/.env"] {
+            bench.disk.take(&path(secret));
+        }
+        shut(&bench, &["echo > -delete; find *", "touch -- -delete && find *"]).await;
+        open(&bench, &["ls *", "find *", "find -- *", "grep KEY *", "cd sub && find *"]).await;
+        for option in ["-delete", "--checkpoint-action=exec=x", "-rf"] {
+            bench.put(&format!("/w/{option}"), "x\n").put(&format!("/w/sub/{option}"), "x\n");
+            for command in commands {
+                assert_eq!(judged(&bench, command).await, Ask, "{command} beside {option}");
+            }
+            open(&bench, &["ls -- *", "find ./*", "grep KEY ./*"]).await;
+            bench.disk.take(&path(&format!("/w/{option}")));
+            bench.disk.take(&path(&format!("/w/sub/{option}")));
+        }
+    }
+}

@@ -149,9 +149,13 @@ impl Walk {
         } else if interpreters::is_shell(&name) {
             self.shell(&name, call, &scope);
         } else if name == "find" {
+            // No `--` ends its options.
+            self.patterns(call.words(), &scope);
             self.find(call, &scope);
         } else {
-            self.patterns(call, &scope);
+            let words = call.words();
+            let options = words.iter().position(|arg| arg.text.as_deref() == Some("--")).unwrap_or(words.len());
+            self.patterns(&words[..options], &scope);
             let judged = programs::judge(&name, call, &scope);
             for (span, reason) in judged.unknown {
                 self.unknown(&span, reason);
@@ -190,8 +194,7 @@ impl Walk {
     }
 
     /// Names of files that may be read as options.
-    fn patterns(&mut self, call: &Call, scope: &Scope) {
-        let options = call.words().iter().take_while(|arg| arg.text.as_deref() != Some("--"));
+    fn patterns(&mut self, options: &[Arg], scope: &Scope) {
         for arg in options {
             let may_begin = |value: &&Expanded| value.is_glob() && value.text().starts_with(['*', '?', '[', '-']);
             for value in arg.values.iter().flatten().filter(may_begin) {
