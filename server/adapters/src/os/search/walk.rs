@@ -69,7 +69,7 @@ impl<'a> Tree<'a> {
         // In order, the files of a folder stand around those of the folders in it.
         let mut above: Vec<(PathBuf, bool)> = Vec::new();
         found.hits.retain(|hit| {
-            let Some(folder) = hit.as_path().parent() else { return true };
+            let folder = split(hit.as_path()).0;
             loop {
                 match above.last() {
                     // By bytes: a comparison of components a file is what costs.
@@ -280,12 +280,12 @@ impl<'a> Tree<'a> {
 }
 
 fn is_looked_at(entry: &DirEntry) -> bool {
-    entry.depth() == 0 || entry.file_name() != ".git"
+    entry.depth() == 0 || split(entry.path()).1 != ".git"
 }
 
 fn is_meant(glob: Option<&FileGlob>, root: &Path, path: &Path) -> bool {
     match (glob, below(root, path)) {
-        (Some(glob), Some(below)) => glob.matches(below),
+        (Some(glob), Some(below)) => glob.matches_named(below, split(below).1),
         (None, Some(_)) => true,
         (_, None) => false,
     }
@@ -298,6 +298,14 @@ fn below<'p>(root: &Path, path: &'p Path) -> Option<&'p Path> {
         Some(rest) if !rest.starts_with(b"/") => Some(Path::new(OsStr::from_bytes(rest))),
         _ => path.strip_prefix(root).ok(),
     }
+}
+
+/// Folder and name of a normal path, which ends in a name. By bytes: to take the components of each file apart is what costs.
+fn split(path: &Path) -> (&Path, &OsStr) {
+    let bytes = path.as_os_str().as_bytes();
+    let start = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+    let folder = if start > 1 { &bytes[..start - 1] } else { &bytes[..start] };
+    (Path::new(OsStr::from_bytes(folder)), OsStr::from_bytes(&bytes[start..]))
 }
 
 /// Neither follows a link that was put on the file's way meanwhile (C63), nor waits for the other end of a pipe.

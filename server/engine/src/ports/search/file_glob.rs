@@ -1,5 +1,6 @@
 //! The globs of file searches, in the manner of ignore files. Not the wildcards of rules, where `*` crosses `/`.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -41,11 +42,12 @@ impl FileGlob {
 
     /// `path` is relative to the root of the search.
     pub fn matches(&self, path: &Path) -> bool {
-        let matched = if self.of_name {
-            path.file_name().is_some_and(|name| self.is_meant(Path::new(name)))
-        } else {
-            self.is_meant(path)
-        };
+        path.file_name().is_some_and(|name| self.matches_named(path, name))
+    }
+
+    /// The same, where the last component is at hand.
+    pub fn matches_named(&self, path: &Path, name: &OsStr) -> bool {
+        let matched = self.is_meant(if self.of_name { Path::new(name) } else { path });
         matched != self.negated
     }
 
