@@ -19,6 +19,11 @@ impl AbsPath {
         path.is_absolute().then(|| Self(normalise(path)))
     }
 
+    /// As `new`; what is normal already is not copied.
+    pub fn of(path: PathBuf) -> Option<Self> {
+        if is_normal(path.as_os_str().as_encoded_bytes()) { Some(Self(path)) } else { Self::new(path) }
+    }
+
     /// `other` itself where it is absolute, else `other` below this folder.
     pub fn join(&self, other: impl AsRef<Path>) -> Self {
         Self(normalise(&self.0.join(other)))
@@ -110,6 +115,7 @@ mod tests {
             let made = by_components(path);
             let normal = normalise(path);
             prop_assert_eq!(normal.as_os_str(), made.as_os_str());
+            prop_assert_eq!(AbsPath::of(path.to_owned()), AbsPath::new(path));
             prop_assert!(!path.is_absolute() || made == Path::new("/") || is_normal(made.as_os_str().as_encoded_bytes()));
         }
     }

@@ -2,7 +2,9 @@
 //! chance, and what is behind the last kept hit need not be looked at.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -67,6 +69,13 @@ impl Place {
         let bytes = path.as_os_str().as_encoded_bytes();
         Self(bytes.iter().map(|byte| if *byte == b'/' { 0 } else { *byte }).collect())
     }
+
+    /// No name holds a zero.
+    fn into_path(self) -> PathBuf {
+        let mut bytes = self.0.into_vec();
+        bytes.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b'/');
+        OsString::from_vec(bytes).into()
+    }
 }
 
 impl<T> Kept<T> {
@@ -119,14 +128,24 @@ impl<T> Kept<T> {
 
     /// In order, and whether there may be more.
     pub(super) fn into_hits(self) -> (Vec<T>, bool) {
+        let limit = self.limit;
+        let (all, more) = self.into_run();
+        (all.into_iter().flat_map(|(_, hits)| hits).take(limit).collect(), more)
+    }
+
+    fn into_run(self) -> (Run<T>, bool) {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let more = self.more.into_inner() || self.found.into_inner() > self.limit;
-        let mut all: Run<T> = state.runs.into_iter().flatten().chain(state.by_path).collect();
+        let mut all = Vec::with_capacity(state.runs.iter().map(Vec::len).sum::<usize>() + state.by_path.len());
+        for mut run in state.runs {
+            all.append(&mut run);
+        }
+        all.extend(state.by_path);
         // Stable: it merges what is in order piece by piece.
         all.sort_by(|(one, _), (other, _)| one.cmp(other));
         // A file that was removed while it is open may have been met twice.
         all.dedup_by(|(one, _), (other, _)| one == other);
-        (all.into_iter().flat_map(|(_, hits)| hits).take(self.limit).collect(), more)
+        (all, more)
     }
 
     /// A poisoned lock holds hits all the same: they were added whole.
@@ -135,10 +154,18 @@ impl<T> Kept<T> {
     }
 }
 
+/// Files that are the hits themselves, each once.
+impl Kept<()> {
+    /// As `into_hits`.
+    pub(super) fn into_paths(self) -> (Vec<PathBuf>, bool) {
+        let limit = self.limit;
+        let (all, more) = self.into_run();
+        (all.into_iter().take(limit).map(|(place, _)| place.into_path()).collect(), more)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -150,6 +177,8 @@ mod tests {
             prop_assume!(![&one, &other].iter().any(|path| path.split('/').any(|part| part == "." || part == "..")));
             let (one, other) = (Path::new(&one), Path::new(&other));
             prop_assert_eq!(Place::of(one).cmp(&Place::of(other)), one.cmp(other));
+            let again = Place::of(one).into_path();
+            prop_assert_eq!(again.as_os_str(), one.as_os_str());
         }
 
         /// Whatever the order, the kept hits are those of a complete search, cut.
@@ -180,6 +209,12 @@ mod tests {
             drop(finders);
             let (hits, more) = kept.into_hits();
             prop_assert_eq!(&hits[..], &whole[..whole.len().min(limit)]);
+            let paths = Kept::new(limit);
+            let mut finder = paths.finder();
+            files.keys().for_each(|path| finder.add(Path::new(path), vec![()]));
+            drop(finder);
+            let sorted: Vec<PathBuf> = files.keys().map(PathBuf::from).take(limit).collect();
+            prop_assert_eq!(paths.into_paths(), (sorted, files.len() > limit));
             prop_assert_eq!(more, whole.len() > limit);
         }
     }

@@ -59,13 +59,10 @@ impl<'a> Tree<'a> {
         let kept = Kept::new(self.tree.limits.results);
         self.each_file(&kept, || {
             let mut finder = kept.finder();
-            move |path: &Path| {
-                if let Some(hit) = AbsPath::new(path) {
-                    finder.add(path, vec![hit]);
-                }
-            }
+            move |path: &Path| finder.add(path, vec![()])
         })?;
-        let mut found = self.found(kept)?;
+        let (paths, more) = kept.into_paths();
+        let mut found = self.found(paths.into_iter().filter_map(AbsPath::of).collect(), more)?;
         // In order, the files of a folder stand around those of the folders in it.
         let mut above: Vec<(PathBuf, bool)> = Vec::new();
         found.hits.retain(|hit| {
@@ -93,7 +90,8 @@ impl<'a> Tree<'a> {
             let (tree, mut finder) = (&self, kept.finder());
             move |path: &Path| tree.lines_of(path, matcher, &mut searcher, &mut finder)
         })?;
-        self.found(kept)
+        let (hits, more) = kept.into_hits();
+        self.found(hits, more)
     }
 
     /// Calls a function for each file that is to be searched; `make` gives each thread its own.
@@ -240,7 +238,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn found<T>(self, kept: Kept<T>) -> Result<Found<T>, SearchError> {
+    fn found<T>(self, hits: Vec<T>, more: bool) -> Result<Found<T>, SearchError> {
         let stopped = self.control.outcome()?;
         let ignored = self.ignored_names();
         let skipped = Skipped {
@@ -249,7 +247,6 @@ impl<'a> Tree<'a> {
             unreadable: self.unreadable.into_inner(),
             ignored,
         };
-        let (hits, more) = kept.into_hits();
         Ok(Found { hits, more, stopped, skipped })
     }
 
