@@ -208,7 +208,7 @@ async fn r2_3_a_turn_is_cancelled_by_either_word() {
 
 #[tokio::test]
 async fn r2_3_a_cancel_withdraws_the_ask() {
-    let (model, client) = with_model([command("true")], json!({})).await;
+    let (model, client) = with_model([command("kill -0 0")], json!({})).await;
     client.disregard("session/update");
     let session = client.new_session().await;
     let prompt = client.prompt(&session, "go");
@@ -238,7 +238,7 @@ async fn r16_2_an_ask_that_the_client_cannot_take_is_denied_at_once() {
 
 #[tokio::test]
 async fn r22_1_pending_asks_do_not_delay_a_ping() {
-    let (model, client) = with_model(Script::function(|_| command("true")), json!({})).await;
+    let (model, client) = with_model(Script::function(|_| command("kill -0 0")), json!({})).await;
     client.disregard("session/update");
     let mut pending = Vec::new();
     for _ in 0..50 {
@@ -285,7 +285,7 @@ async fn r22_6_end_of_input_ends_the_daemon_with_a_turn_and_an_ask_pending() {
     let gate = Gate::new();
     let held = gate.clone();
     let script = Script::function(move |request| {
-        if request.last_text().contains("ask") { command("true") } else { Reply::text("one").then_wait(&held) }
+        if request.last_text().contains("ask") { command("kill -0 0") } else { Reply::text("one").then_wait(&held) }
     });
     let (model, mut client) = with_model(script, json!({})).await;
     client.disregard("session/update");

@@ -113,7 +113,7 @@ async fn the_first_known_position_encoding_is_taken() {
 
 #[tokio::test]
 async fn r22_1_r22_3_a_thousand_pending_asks_do_not_delay_a_ping() {
-    let (model, editor) = with_model(Script::function(|_| command("true"))).await;
+    let (model, editor) = with_model(Script::function(|_| command("kill -0 0"))).await;
     let mut pending = Vec::new();
     // In groups, so that neither side runs out of sockets.
     for _ in 0..20 {
@@ -147,7 +147,7 @@ async fn r22_1_r22_3_a_thousand_pending_asks_do_not_delay_a_ping() {
 async fn r22_2_c98_waiting_asks_and_two_hundred_changes_do_not_lock_and_a_later_read_sees_them() {
     let (model, editor) = with_model(Script::function(|request| match request.last_text() {
         text if text.contains("look") => Reply::call("read", json!({ "filePath": "notes.txt" })),
-        text if text.contains("go") => command("true"),
+        text if text.contains("go") => command("kill -0 0"),
         _ => Reply::text("seen"),
     }))
     .await;
@@ -270,7 +270,7 @@ async fn r22_6_c99_end_of_input_ends_the_daemon_with_a_turn_pending() {
 
 #[tokio::test]
 async fn r22_6_end_of_input_ends_the_daemon_with_an_ask_pending() {
-    let (model, mut editor) = with_model([command("true")]).await;
+    let (model, mut editor) = with_model([command("kill -0 0")]).await;
     let session = editor.new_session().await;
     let prompt = editor.prompt(&session, "go");
     editor.await_request("session/request_permission").await;

@@ -101,7 +101,7 @@ async fn r2_4_an_ask_is_taken_back_by_a_cancel_and_a_late_or_second_answer_is_ha
 #[tokio::test]
 async fn c90_two_sessions_do_not_wait_for_one_another() {
     let (model, editor, first) = start(Script::function(|request| {
-        if request.last_text().contains("run it") { bash("true") } else { Reply::text("fine") }
+        if request.last_text().contains("run it") { bash("kill -0 0") } else { Reply::text("fine") }
     }))
     .await;
     let waiting = editor.prompt(&first, "run it");
@@ -137,7 +137,7 @@ async fn settings_of_the_editor_tighten_and_never_widen() {
         ("ask", json!([1, "nonsense"]), "asked"),
         ("ask", json!("nonsense"), "asked"),
     ] {
-        let model = ScriptedModel::start([bash("true"), Reply::text("done")]).await;
+        let model = ScriptedModel::start([bash("kill -0 0"), Reply::text("done")]).await;
         let home = Home::new();
         home.use_model_with(&model.base_url(), json!({}), json!({ "permission": { "bash": user } }));
         let capabilities = Capabilities { settings: settings.clone(), ..Capabilities::default() };

@@ -34,7 +34,7 @@ async fn c86_c89_cancelled_turns_leave_a_history_that_a_strict_provider_takes() 
         text if text.contains("go on") => Reply::text("fine"),
         text if text.contains("three") => Reply::calls([
             ("read", json!({ "filePath": "a.txt" })),
-            ("bash", json!({ "command": "true", "description": "b" })),
+            ("bash", json!({ "command": "kill -0 0", "description": "b" })),
             ("read", json!({ "filePath": "none" })),
         ]),
         _ => read("a.txt").then_wait(&held),
@@ -61,7 +61,7 @@ async fn c86_c89_cancelled_turns_leave_a_history_that_a_strict_provider_takes() 
 #[tokio::test]
 async fn prompts_that_come_while_a_turn_runs_steer_it_and_are_answered_with_it() {
     let (model, editor, session) = start(Script::function(|request| match request.results().len() {
-        0 => bash("true"),
+        0 => bash("kill -0 0"),
         _ => Reply::text("as you like"),
     }))
     .await;

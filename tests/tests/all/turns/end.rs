@@ -109,7 +109,7 @@ async fn r12_2_r22_5_a_daemon_killed_in_any_phase_leaves_a_store_that_the_next_o
     let held = gate.clone();
     let model = ScriptedModel::start(Script::function(move |request| match request.last_text() {
         text if text.contains("stream") => Reply::text("some text").then_wait(&held),
-        text if text.contains("ask") => bash("true"),
+        text if text.contains("ask") => bash("kill -0 0"),
         text if text.contains("run") => bash("echo runs > runs.txt; sleep 3"),
         _ => Reply::text("fine"),
     }))
