@@ -97,7 +97,7 @@ fn programs(bin: &Path) {
 
 /// Markers that the shell itself calls are functions, which is much faster than programs. Whether one fails tells the number of its words, so that all ways
 /// through a text are gone. All that a text leaves running holds the descriptor 9.
-/// Some texts never end in bash 5.2, as one with a loop and a heredoc within `$(( … $(…) ))`.
+/// Some texts never end in bash 5.2, as one with a loop and a heredoc within `$(( … $(…) ))`, and of some what they leave behind: the limit is for both.
 fn driver(base: &Path) -> String {
     let base = base.display();
     let mut driver = format!("export PATH={base}/bin\n");
@@ -111,7 +111,7 @@ while IFS= read -r -d '' text <&8; do
     run={base}/runs/$n
     cd "$run/w" || exit 7
     export MARKER_LOG=$run/log HOME=$run/home OLDPWD=$run/w/c
-    : "$(exec 9>&1 >/dev/null; timeout -s KILL 9 bash -c "$text" </dev/null 2>"$run/errors" 8<&-)"
+    timeout -s KILL 9 bash -c ': "$(exec 9>&1 >/dev/null; bash -c "$0" </dev/null 2>"$1")"' "$text" "$run/errors" 8<&-
     n=$((n + 1))
 done 8<{base}/texts
 "#
