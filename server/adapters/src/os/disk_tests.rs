@@ -268,11 +268,13 @@ fn c63_folder_swapped_for_a_link_after_the_check_is_not_read_through() {
     fs::write(outside.join("f").as_path(), "outside").unwrap();
     let real = OsDisk.real_path(&folder.join("f")).unwrap();
     assert_eq!(OsDisk.read_real(&real), Ok(b"inside".to_vec()));
+    assert_eq!(OsDisk.hash_real(&real), Ok(ContentHash::of(b"inside")));
     assert_eq!(OsDisk.read_range_real(&real, 2, 3), Ok(b"sid".to_vec()));
     assert_eq!(OsDisk.list_real(&folder), OsDisk.list(&folder));
     fs::rename(folder.as_path(), root.join("ws/moved").as_path()).unwrap();
     symlink(outside.as_path(), folder.as_path()).unwrap();
     assert_eq!(OsDisk.read_real(&real), Err(DiskError::Changed(real.clone())));
+    assert_eq!(OsDisk.hash_real(&real), Err(DiskError::Changed(real.clone())));
     assert_eq!(OsDisk.read_range_real(&real, 0, 9), Err(DiskError::Changed(real.clone())));
     assert_eq!(OsDisk.list_real(&folder), Err(DiskError::Changed(folder.clone())));
 }

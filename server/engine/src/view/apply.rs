@@ -28,7 +28,7 @@ pub(super) struct DiskEdit {
     /// `None` for a new file.
     pub(super) before: Option<OnDisk>,
     pub(super) after: Rope,
-    /// Those of `after`, as they are written.
+    /// Those of `after`, as they are written, and their hash.
     pub(super) bytes: Bytes,
     pub(super) hash: ContentHash,
     pub(super) encoding: TextEncoding,
@@ -366,6 +366,13 @@ impl Step {
             Self::Write(edit) => &edit.path,
             Self::Relocate(relocation) => &relocation.path,
         }
+    }
+}
+
+impl OnDisk {
+    /// Those of `text` as the file stores it: byte for byte what was read.
+    pub(super) fn bytes(&self) -> Bytes {
+        self.read.clone().unwrap_or_else(|| encode_rope(&self.text, self.encoding).into())
     }
 }
 

@@ -2,7 +2,6 @@
 
 use copydesk_workspace::disk::Expected;
 use copydesk_workspace::edit::EditSet;
-use copydesk_workspace::encoding::encode_rope;
 use copydesk_workspace::path::AbsPath;
 
 use super::View;
@@ -40,11 +39,7 @@ impl View {
         }
         let path = edit.key.path().clone();
         let done = match &edit.before {
-            Some(before) => {
-                // What was read is written again byte for byte.
-                let bytes = encode_rope(&before.text, before.encoding);
-                self.files.write_real(path, bytes.into(), Expected::Bytes(edit.hash)).await
-            }
+            Some(before) => self.files.write_real(path, before.bytes(), Expected::Bytes(edit.hash)).await,
             None => self.files.remove(path, edit.hash).await,
         };
         done.map_err(|error| error.to_string())
