@@ -185,6 +185,19 @@ async fn r8_3_names_that_land_count_as_what_lands_with_folders_does() {
     shut(&bench, &["cp -R most/. rest/* empty"]).await;
 }
 
+/// Of what is not told one by one, any may land.
+#[tokio::test]
+async fn r8_3_what_lands_of_a_pattern_of_too_many_is_held_against_the_rules() {
+    let bench = with_trees(everything().rule("edit", "*", Allow).rule("external_directory", "*", Allow));
+    let bench = bench.rule("read", "*", Allow).rule("edit", "empty/7", Deny);
+    many(&bench, "/w/some", 400);
+    many(&bench, "/w/more", 501);
+    let copies =
+        ["cp some/* empty", "cp more/* empty", "mv more/* empty", "cp \"$x\" empty", "cp $(git ls-files) empty"];
+    shut(&bench, &copies).await;
+    shut(&bench, &["cp more/* .git", "cp \"$x\" .git"]).await;
+}
+
 #[tokio::test]
 async fn r8_3_a_command_fills_its_target_with_nothing_of_another_command() {
     let (bench, files) = counted(with_trees(everything().rule("edit", "*", Allow)));

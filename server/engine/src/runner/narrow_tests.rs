@@ -257,6 +257,7 @@ async fn r9_2_rules_meet_things_of_containers_that_are_removed_by_another_word()
 #[tokio::test]
 async fn r9_3_the_workspace_mode_frees_no_further_roads_to_what_is_sensitive() {
     let bench = workspace(Bench::new());
+    bench.put("/w/plain/.e", "x\n");
     bench.grants.set_mode(Mode::Workspace);
     let commands = [
         "awk 'BEGIN{SYMTAB[\"AR\" \"GV\"][1]=\".e\" \"nv\"} 1' a",
@@ -271,12 +272,23 @@ async fn r9_3_the_workspace_mode_frees_no_further_roads_to_what_is_sensitive() {
         "mv --suf=.env -b hook a",
         "cp -b -S .env sub/b empty",
         "cp -b -S .env -t empty sub/b",
+        "cp -rb -S nvrc plain empty",
         "cp -b -S \"$x\" hook a",
         "ln -b -S .env hook a",
         "SIMPLE_BACKUP_SUFFIX=.env cp -b hook a",
     ];
     shut(&bench, &commands).await;
-    open(&bench, &["sed -i.bak p a", "cp -b -S .bak hook a", "cp -b hook a", "mkdir -p .github/ISSUE_TEMPLATE"]).await;
+    open(
+        &bench,
+        &[
+            "sed -i.bak p a",
+            "cp -b -S .bak hook a",
+            "cp -rb -S .bak plain empty",
+            "cp -b hook a",
+            "mkdir -p .github/ISSUE_TEMPLATE",
+        ],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -479,8 +491,29 @@ async fn r8_3_files_of_settings_that_git_writes_are_judged() {
         "git config --file kept/a --unset user.name",
         "git config --fil kept/a user.name x",
         "git config set --file kept/a user.name x",
+        "git config -f kept/a user.name x -l",
+        "git config -fkept/a user.name --getx",
+        "cd kept && docker run -v .:/h a ls",
+        "cd kept && docker run -v \"$PWD\":/h a ls",
     ];
     shut(&bench, &commands).await;
+    // Behind its first operand git takes no option: these are values, and patterns of values.
+    let set = [
+        "git config core.sshCommand evil --get",
+        "git config core.sshCommand evil get",
+        "git config core.hooksPath hooks -l",
+        "git config core.pager evil --unset",
+        "git config --type path core.pager evil --get-all",
+        "git config set core.pager evil --list",
+        "git config alias.x '-c core.pager=evil log'",
+    ];
+    shut(&allowing(&["git"]), &set).await;
+    let asked =
+        ["git config --get core.pager", "git config get core.pager", "git config --type path --get core.pager x"];
+    open(&allowing(&["git"]), &asked).await;
+    // It looks like a mount, and is a path.
+    let copied = ["docker cp ./x:/../.env c:/k", "docker cp /w/x:/../.env c:/k", "docker compose cp ./x:/../.env c:/k"];
+    shut(&everything(), &copied).await;
     shut(&allowing(&["git"]), &["git credential fill"]).await;
     open(&bench, &["git config -f kept/a --list", "git config -f kept/a --get user.name", "git config user.name x"])
         .await;

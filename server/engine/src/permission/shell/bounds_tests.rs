@@ -16,11 +16,12 @@ use copydesk_workspace::path::AbsPath;
 use super::{Surroundings, analyse};
 
 /// All that has a table of programs, of options or of commands.
-const TABLES: [&str; 21] = [
+const TABLES: [&str; 34] = [
     include_str!("arity.rs"),
     include_str!("builtins.rs"),
     include_str!("code.rs"),
     include_str!("code/words.rs"),
+    include_str!("endings.rs"),
     include_str!("fed.rs"),
     include_str!("fetched.rs"),
     include_str!("file_programs/changing.rs"),
@@ -34,9 +35,21 @@ const TABLES: [&str; 21] = [
     include_str!("network.rs"),
     include_str!("other_names.rs"),
     include_str!("outputs.rs"),
+    include_str!("outputs/compilers.rs"),
     include_str!("programs.rs"),
+    include_str!("proven.rs"),
     include_str!("remote.rs"),
     include_str!("remote/runners.rs"),
+    include_str!("scripts/awk.rs"),
+    include_str!("scripts/sed.rs"),
+    include_str!("transfer.rs"),
+    include_str!("variables.rs"),
+    include_str!("version_control.rs"),
+    include_str!("version_control/losses.rs"),
+    include_str!("version_control/reads.rs"),
+    include_str!("version_control/settings.rs"),
+    include_str!("version_control/writes.rs"),
+    include_str!("without_options.rs"),
     include_str!("wrappers.rs"),
 ];
 

@@ -28,13 +28,7 @@ pub(super) fn packed(name: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
 }
 
 /// Copies of what is written over, by the names that `--suffix` gives them.
-pub(super) fn kept_copies(
-    name: &str,
-    sources: &[Arg],
-    targets: &[&Arg],
-    ending: Option<&Arg>,
-    span: &Span,
-) -> Vec<Arg> {
+pub(super) fn kept_copies(name: &str, targets: &[&Arg], ending: Option<&Arg>, span: &Span) -> Vec<Arg> {
     // No file is more by such an ending than it was.
     const USUAL: [&str; 5] = [".bak", ".old", ".orig", ".save", "~"];
     let Some(ending) = ending.and_then(|ending| ending.text.as_deref()) else {
@@ -46,18 +40,10 @@ pub(super) fn kept_copies(
             found.push(target.opaque());
             continue;
         };
-        found.push(Arg::literal(&format!("{text}{ending}"), target.span.clone()));
-        if USUAL.contains(&ending) {
-            continue;
-        }
-        // Of what a folder gets.
-        found.extend(sources.iter().map(|source| match source.text.as_deref() {
-            Some(path) => {
-                let own = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-                Arg::literal(&format!("{text}/{own}{ending}"), target.span.clone())
-            }
-            None => source.opaque(),
-        }));
+        // Of what a folder gets, each file at any depth may be kept so.
+        let is_usual = USUAL.contains(&ending);
+        let kept = Arg::literal(&format!("{text}{ending}"), target.span.clone());
+        found.push(if is_usual { kept } else { kept.opaque() });
     }
     found
 }

@@ -54,9 +54,14 @@ pub(super) fn written(by: &str, words: &[Arg], scope: &Scope) -> Vec<FileUse> {
             found.extend(words.first().map(|first| unknown(by, &first.span)));
         }
         for words in places.into_iter().flatten().flatten() {
-            let named = words.iter().filter(|arg| !arg.raw.starts_with('-'));
-            let here = named.skip(usize::from(!copies.moves)).filter(|arg| !is_of_another_place(arg));
-            found.extend(here.flat_map(|arg| uses(arg, by, FileAccess::Write, scope)));
+            let named = words.iter().filter(|arg| !arg.raw.starts_with('-')).enumerate();
+            for (at, arg) in named.filter(|(_, arg)| !is_of_another_place(arg)) {
+                if at > 0 || copies.moves {
+                    found.extend(uses(arg, by, FileAccess::Write, scope));
+                }
+                // It may look like a mount, and then nobody else reads it.
+                found.extend(uses(arg, by, FileAccess::Read, scope));
+            }
         }
     }
     if by == "gh" {
@@ -113,10 +118,10 @@ struct Mount {
     is_read: bool,
 }
 
-/// That the folder itself is worked on is what is allowed with the container; other places are given to it.
+/// That the folder of the text is worked on is what is allowed with the container; other places are given to it, and so is one that the text goes to.
 fn is_the_folder(place: &Place, scope: &Scope) -> bool {
     let Place::File(path) = place else { return false };
-    scope.folders.as_deref().is_some_and(|folders| folders.iter().all(|folder| folder == path))
+    !scope.moved && scope.folders.as_deref().is_some_and(|folders| folders.iter().all(|folder| folder == path))
 }
 
 /// `HERE:THERE`, where it is no volume of a name.

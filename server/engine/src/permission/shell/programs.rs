@@ -372,7 +372,7 @@ fn operands(name: &str, kind: Operands, parsed: &Parsed, call: &Call, scope: &Sc
             let folders = parsed.value(&["t", "target-directory"]).into_iter();
             let targets: Vec<&Arg> = target.iter().chain(folders).collect();
             for ending in parsed.given.iter().filter(|given| given.name == "S" || given.name.starts_with("su")) {
-                let kept = endings::kept_copies(name, sources, &targets, ending.value.as_ref(), &call.span);
+                let kept = endings::kept_copies(name, &targets, ending.value.as_ref(), &call.span);
                 all(judged, &kept, FileAccess::Write);
             }
             if name == "ln" {

@@ -264,7 +264,7 @@ fn runs_unseen(name: &str, words: &[Arg]) -> Option<&'static str> {
             Some("runs a tool that git is configured with")
         }
         "filter-branch" => Some("runs a command for each commit"),
-        "config" if has(words, &["--get", "--get-all", "--list", "-l", "get", "list"]) => None,
+        "config" if settings::only_asks(words) => None,
         "config" => Some("changes what git runs"),
         "remote" if words.is_empty() || has(words, &["-v", "get-url"]) => None,
         _ if KNOWN.contains(&name) => {

@@ -49,9 +49,9 @@ impl Gathered<'_> {
                 }
                 Place::Glob { base, pattern } => match expand::glob(&self.deps.ports.files, base, pattern).await {
                     Expanded::All(paths) => paths,
-                    Expanded::TooMany | Expanded::NotUnderstood => Vec::new(),
+                    Expanded::TooMany | Expanded::NotUnderstood => return self.overfull(file, path).await,
                 },
-                Place::Tracked(_) | Place::Unknown(_) => Vec::new(),
+                Place::Tracked(_) | Place::Unknown(_) => return self.overfull(file, path).await,
             };
             let counts: &[usize] = match (target, source.lands) {
                 (Target::New, _) => &[0],

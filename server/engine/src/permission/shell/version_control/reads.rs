@@ -1,6 +1,7 @@
 //! Files that options of git name, to be read or configured.
 
-use super::losses::{abbreviates, has, has_letter};
+use super::losses::{abbreviates, has_letter};
+use super::settings::only_asks;
 use crate::permission::shell::FileAccess;
 use crate::permission::shell::expansion::Scope;
 use crate::permission::shell::options::Arg;
@@ -45,7 +46,7 @@ pub(super) fn by_options(name: &str, words: &[Arg], scope: &Scope, judged: &mut 
         let file = attached.or_else(|| words.get(at + 1).cloned());
         judged.files.extend(file.iter().flat_map(|file| uses(file, "git", FileAccess::Read, scope)));
         // What is configured is written too, unless it is only asked for.
-        if name == "config" && !has(words, &["--get", "--get-all", "--list", "-l", "get", "list"]) {
+        if name == "config" && !only_asks(words) {
             judged.files.extend(file.iter().flat_map(|file| uses(file, "git", FileAccess::Write, scope)));
         }
     }

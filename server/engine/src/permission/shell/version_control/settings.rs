@@ -88,37 +88,37 @@ fn is_calm_key(key: &str) -> bool {
     CALM_KEYS.iter().any(|calm| if calm.ends_with('.') { key.starts_with(calm) } else { key == *calm })
 }
 
+/// Whether `git config` only tells what is set.
+pub(super) fn only_asks(words: &[Arg]) -> bool {
+    const ASKS: [&str; 8] =
+        ["--get", "--get-all", "--get-regexp", "--get-urlmatch", "--get-color", "--get-colorbool", "--list", "-l"];
+    let (options, operands) = words.split_at(first_operand(words));
+    has(options, &ASKS) || operands.first().is_some_and(|verb| matches!(verb.text.as_deref(), Some("get" | "list")))
+}
+
+/// Of `git config`, whose options end there: what stands behind is a key, a value or a pattern of values, whatever it looks like.
+fn first_operand(words: &[Arg]) -> usize {
+    const TAKES: [&str; 8] = ["-f", "--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
+    let is_value = |at: usize| at.checked_sub(1).is_some_and(|before| has(&words[before..at], &TAKES));
+    (0..words.len()).find(|at| !starts(&words[*at], "-") && !is_value(*at)).unwrap_or(words.len())
+}
+
 /// Whether `git config` sets what is code, for this or a later command.
 pub(super) fn configures_code(words: &[Arg]) -> bool {
-    const READS: [&str; 11] = [
-        "--get",
-        "--get-all",
-        "--get-regexp",
-        "--get-urlmatch",
-        "--get-color",
-        "--get-colorbool",
-        "--list",
-        "-l",
-        "--unset",
-        "--unset-all",
-        "--remove-section",
-    ];
-    const TAKES: [&str; 8] = ["-f", "--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
+    const REMOVES: [&str; 3] = ["--unset", "--unset-all", "--remove-section"];
     let edits = |arg: &Arg| has_letter(arg, 'e') || abbreviates(arg, "--edit", 3);
     if words.iter().any(edits) {
         return true;
     }
-    if has(words, &READS) {
+    let (options, operands) = words.split_at(first_operand(words));
+    if only_asks(words) || has(options, &REMOVES) {
         return false;
     }
-    let is_value = |at: usize| at.checked_sub(1).is_some_and(|before| has(&words[before..at], &TAKES));
-    let operands: Vec<&Arg> =
-        words.iter().enumerate().filter(|(at, arg)| !starts(arg, "-") && !is_value(*at)).map(|(_, arg)| arg).collect();
     let operands = match operands.first().and_then(|first| first.text.as_deref()) {
-        Some("get" | "list" | "unset" | "remove-section") => return false,
+        Some("unset" | "remove-section") => return false,
         Some("edit" | "rename-section") => return true,
-        Some("set") => &operands[1..],
-        _ => &operands[..],
+        Some("set") => &operands[1 + first_operand(&operands[1..])..],
+        _ => operands,
     };
     match operands {
         [key, _, ..] => key.text.as_deref().is_none_or(|key| !is_calm_key(&key.to_ascii_lowercase())),

@@ -138,17 +138,8 @@ pub(super) fn by_options(name: &str, words: &[Arg], scope: &Scope, judged: &mut 
     let mut written = |file: Option<Arg>| {
         judged.files.extend(file.iter().flat_map(|file| uses(file, BY, FileAccess::Write, scope)));
     };
-    let sets = name == "config" && sets(words);
     for (at, arg) in words[..ends].iter().enumerate() {
         let next = || words.get(at + 1).cloned();
-        if sets && abbreviates(arg, "--file", 4) {
-            written(
-                arg.text.as_deref().and_then(|text| text.find('=')).map(|sign| arg.text_tail(sign + 1)).or_else(next),
-            );
-        } else if sets && !arg.raw.starts_with("--") && has_letter(arg, 'f') {
-            let attached = arg.text.as_deref().and_then(|text| text.find('f')).map(|at| arg.text_tail(at + 1));
-            written(attached.filter(|file| file.text.as_deref() != Some("")).or_else(next));
-        }
         // Of an archive it is what its names begin with.
         let is_prefix = name != "checkout-index" && abbreviates(arg, "--prefix", 3);
         let is_root = matches!(name, "apply" | "am") && abbreviates(arg, "--directory", 4);
@@ -163,16 +154,6 @@ pub(super) fn by_options(name: &str, words: &[Arg], scope: &Scope, judged: &mut 
             written(if behind < text.len() { Some(arg.text_tail(behind)) } else { next() });
         }
     }
-}
-
-/// Whether `git config` writes a setting.
-fn sets(words: &[Arg]) -> bool {
-    let looks = |arg: &Arg| {
-        let is_long = arg.text.as_deref().is_some_and(|text| text.starts_with("--get"));
-        is_long || abbreviates(arg, "--list", 4) || arg.text.as_deref() == Some("-l")
-    };
-    let verb = words.iter().find(|arg| !arg.raw.starts_with('-'));
-    !words.iter().any(looks) && !verb.is_some_and(|verb| matches!(verb.text.as_deref(), Some("get" | "list")))
 }
 
 /// What stands in its words without options. `span`: that of the command's name.
