@@ -414,7 +414,12 @@ async fn c34_files_that_come_to_light_are_not_taken_for_new() {
             ]
         );
     }
-    for script in ["echo 2 >>n/precious", "sed -i s/1/2/ n/precious", "cp n/precious p; mv p n/precious"] {
+    for script in [
+        "echo 2 >>n/precious",
+        "sed -i s/1/2/ n/precious",
+        "cp n/precious p; mv p n/precious",
+        "cp -r n m; rm -r n; mv m n",
+    ] {
         let nested = repository(&[("a", "a\n")]);
         nested.run("git init -q n; echo 1 >n/precious; sleep 0.02");
         // It may have taken the place of an older one.
@@ -473,6 +478,19 @@ async fn c34_what_is_written_anew_as_it_comes_to_light_is_not_taken_for_new() {
             assert_eq!(rest, expected.iter().collect::<Vec<_>>(), "{script}");
         }
     }
+    for fixture in both(&[("a", "a\n"), (".gitignore", "\u{feff}*.local\n")]) {
+        fixture.put("x.local", "x\n");
+        fixture.run("sleep 0.02");
+        let found = fixture.changed_by("rm .gitignore; sed -i s/x/y/ x.local; echo 1 >fresh").await;
+        assert_eq!(found[1..], [fresh, "x.local: - | Older"]);
+    }
+    // A scan sees a repository within it as Git sees that.
+    let fixture = plain();
+    fixture.run("git init -q n; echo x.cfg >n/.git/info/exclude; echo x >n/x.cfg; sleep 0.02");
+    assert_eq!(
+        fixture.changed_by("rm -rf n/.git; sed -i s/x/y/ n/x.cfg; echo 1 >fresh").await,
+        [fresh, "n/x.cfg: - | Older"]
+    );
     // Rules that stand outside of the tree.
     let fixture = repository(&[("a", "a\n")]);
     fixture.put(".git/info/exclude", "*.local\n");

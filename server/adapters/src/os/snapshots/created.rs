@@ -1,7 +1,7 @@
 //! Whether a file that was not seen before a command was made by it. Ignore files decide what is seen, commands change ignore files, and move files and folders
 //! into sight: what only comes to light must not be taken for new, since undo removes what is new.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -24,6 +24,8 @@ pub(super) struct Since<'a> {
     pub(super) files: HashSet<u32>,
     /// What was seen of folders.
     pub(super) folders: &'a Folders,
+    /// The repositories within that were there before, of which nothing was in sight.
+    pub(super) nested: &'a BTreeSet<PathBuf>,
     /// What the ignore files of before named.
     pub(super) named: Named<'a>,
 }
@@ -56,9 +58,10 @@ impl Since<'_> {
         Some(place.join(name))
     }
 
-    /// Whether ignore files named what stood at `place`, which do not any more, or not here.
+    /// Whether ignore files named what stood at `place`, or a repository held it, which do not any more, or not here.
     fn may_have_been_hidden(&self, below: &Path, place: &Path) -> bool {
-        (self.may_see_more || below != place) && self.named.holds(place)
+        let was_nested = || self.nested.iter().any(|folder| place.starts_with(folder));
+        (self.may_see_more || below != place) && (was_nested() || self.named.holds(place))
     }
 
     /// Not every file system knows when something was made. A move is a change too.

@@ -160,7 +160,8 @@ impl Marked {
         let may_see_more = listed.may_see_more;
         let files = if listed.new.is_empty() { HashSet::new() } else { self.inodes() };
         let named = Named::new(&self.folders.rules, &looker.root);
-        let since = Since { start: self.mark.made, may_see_more, files, folders: &self.folders, named };
+        let nested = &self.nested;
+        let since = Since { start: self.mark.made, may_see_more, files, folders: &self.folders, nested, named };
         let mut changed = match contents {
             Some(contents) => self.compared(listed, contents, &since),
             None => self.named(listed),

@@ -96,10 +96,10 @@ impl Repository {
     }
 }
 
-/// Lines that are no rules say nothing.
+/// Lines that are no rules say nothing, nor does a byte order mark.
 pub(super) fn parsed(folder: &Path, rules: &str) -> Gitignore {
     let mut builder = GitignoreBuilder::new(folder);
-    for line in rules.lines() {
+    for line in rules.strip_prefix('\u{feff}').unwrap_or(rules).lines() {
         let _ = builder.add_line(None, line);
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())

@@ -10,7 +10,7 @@ use super::repository::{parsed, text};
 
 /// By name, those first that win.
 pub(super) const OF_GIT: &[&str] = &[".gitignore"];
-pub(super) const OF_WALKS: &[&str] = &[".ignore", ".gitignore"];
+pub(super) const OF_WALKS: &[&str] = &[".ignore", ".gitignore", ".git/info/exclude"];
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rules {
@@ -83,7 +83,9 @@ impl<'a> Named<'a> {
 
     fn parse(&self) -> Parsed {
         let of_file = |(file, text): (&PathBuf, &String)| {
-            let folder = file.parent().unwrap_or(Path::new(""));
+            let name = self.rules.names.iter().find(|name| file.ends_with(name));
+            let depth = name.map_or(1, |name| Path::new(name).components().count());
+            let folder = file.ancestors().nth(depth).unwrap_or(Path::new(""));
             (file.clone(), parsed(&self.root.join(folder), text))
         };
         Parsed {

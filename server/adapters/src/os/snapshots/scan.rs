@@ -251,7 +251,9 @@ impl Scan {
         let may_see_more = self.folders.rules.differ_around(root, &new);
         let named = Named::new(&self.folders.rules, root);
         let files = self.files.values().filter_map(Entry::inode).collect();
-        let since = Since { start: self.start, may_see_more, files, folders: &self.folders, named };
+        // A walk goes into repositories.
+        let nested = &BTreeSet::new();
+        let since = Since { start: self.start, may_see_more, files, folders: &self.folders, nested, named };
         for below in new {
             check(stopped)?;
             let after = since.judged(&self.looker, &below, self.looker.state(&below, MOST_CONTENT));
