@@ -2,7 +2,7 @@
 //! small. What stays the same from one command to the next is not read again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,13 +85,6 @@ impl Entry {
     }
 }
 
-/// What is met on the way through a folder.
-#[derive(Default)]
-struct Walked {
-    files: BTreeSet<PathBuf>,
-    folders: Vec<(PathBuf, Metadata)>,
-}
-
 /// Contents one behind the other.
 struct Spool {
     file: File,
@@ -151,13 +144,16 @@ impl Scan {
             None => Arc::new(Spool::new(&looker.own)?),
         };
         let start = now(&looker.own)?;
-        let folders = Folders::new(Rules::new(OF_WALKS, excludes));
-        let mut scan = Self { looker, others, limits, files: BTreeMap::new(), folders, spool, start };
+        let mut folders = Folders::new(Rules::new(OF_WALKS, excludes));
+        let (known, seen) = (BTreeMap::new(), Folders::default());
+        let mut scan = Self { looker, others, limits, files: known, folders: seen, spool, start };
         let mut total = 0;
-        let Walked { files, folders } = scan.walk(stopped)?;
-        for (below, found) in folders {
-            scan.folders.note(&scan.looker.root, &below, &found);
-        }
+        let files = scan.walk(stopped, |below, entry| {
+            if let Ok(found) = entry.metadata() {
+                folders.note(&scan.looker.root, below, &found);
+            }
+        })?;
+        scan.folders = folders;
         for below in files {
             check(stopped)?;
             let look = scan.looker.look(&below);
@@ -201,11 +197,16 @@ impl Scan {
         }
     }
 
-    fn walk(&self, stopped: &AtomicBool) -> Result<Walked, SnapshotError> {
+    /// The files; `folder` is called for each folder.
+    fn walk(
+        &self,
+        stopped: &AtomicBool,
+        mut folder: impl FnMut(&Path, &DirEntry),
+    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
         let root = &self.looker.root;
         let others = self.others.clone();
         let is_meant = move |entry: &DirEntry| entry.depth() == 0 || !others.iter().any(|other| other == entry.path());
-        let mut walked = Walked::default();
+        let mut files = BTreeSet::new();
         for entry in walk(root, is_meant).build() {
             check(stopped)?;
             // What cannot be listed is not known before, and not after.
@@ -216,17 +217,15 @@ impl Scan {
                 continue;
             }
             if is_folder {
-                if let Ok(found) = entry.metadata() {
-                    walked.folders.push((below.to_owned(), found));
-                }
+                folder(below, &entry);
                 continue;
             }
-            if walked.files.len() >= self.limits.files {
+            if files.len() >= self.limits.files {
                 return Err(SnapshotError::TooManyFiles(self.limits.files));
             }
-            walked.files.insert(below.to_owned());
+            files.insert(below.to_owned());
         }
-        Ok(walked)
+        Ok(files)
     }
 
     pub(super) async fn after(self: Arc<Self>) -> Result<TreeReport, SnapshotError> {
@@ -245,7 +244,7 @@ impl Scan {
             let Some((before, after)) = self.compared(below, entry, is_gone)? else { continue };
             changed.push((below.clone(), before, after));
         }
-        let now = self.walk(stopped)?.files;
+        let now = self.walk(stopped, |_, _| {})?;
         let new: Vec<_> = now.into_iter().filter(|below| !self.files.contains_key(below)).collect();
         let root = &self.looker.root;
         let may_see_more = self.folders.rules.differ_around(root, &new);
