@@ -84,7 +84,7 @@ async fn on_own_thread(page: Arc<str>, Desk(places): Desk) -> Option<String> {
 }
 
 fn markdown(page: &str) -> Option<String> {
-    let dom = tree(page)?;
+    let dom = tree(page, bounded_nodes)?;
     if written_bytes(&dom.document) > MAX_WRITTEN {
         return None;
     }
@@ -115,7 +115,8 @@ fn image(handlers: &dyn Handlers, element: Element<'_>) -> Option<htmd::element_
     handlers.fallback(element)
 }
 
-fn tree(page: &str) -> Option<RcDom> {
+/// `look` goes over the whole tree, and says how many nodes there are; `None` where they are out of bounds.
+fn tree(page: &str, mut look: impl FnMut(&Rc<Node>) -> Option<usize>) -> Option<RcDom> {
     let until = Instant::now() + PATIENCE;
     let mut parser = parse_document(Counted::default(), ParseOpts::default());
     let mut last = Look::default();
@@ -133,11 +134,11 @@ fn tree(page: &str) -> Option<RcDom> {
         }
         let tree = &parser.tokenizer.sink.sink;
         if last.is_due(tree.made()) {
-            last = Look { nodes: bounded_nodes(tree.document())?, made: tree.made() };
+            last = Look { nodes: look(tree.document())?, made: tree.made() };
         }
     }
     let dom = parser.finish();
-    bounded_nodes(&dom.document)?;
+    look(&dom.document)?;
     Some(dom)
 }
 

@@ -123,6 +123,19 @@ fn r10_1_all_looks_at_a_tree_cost_what_the_tree_costs() {
     }
 }
 
+#[test]
+fn r10_1_a_page_of_many_pieces_is_gone_over_a_few_times() {
+    let page = "<p>one <b>two</b>\n".repeat(60_000);
+    let (mut looks, mut seen, mut whole) = (0, 0, 0);
+    let dom = tree(&page, |root| {
+        let nodes = bounded_nodes(root)?;
+        (looks, seen, whole) = (looks + 1, seen + nodes, nodes);
+        Some(nodes)
+    });
+    assert!(dom.is_some() && whole > 200_000 && page.len() / PIECE > 100, "{whole}");
+    assert!((3..20).contains(&looks) && seen <= 3 * whole, "{looks} looks at {seen} of {whole}");
+}
+
 /// What stands in the tree is counted when it is made.
 #[test]
 fn r19_2_no_node_is_made_that_is_not_counted() {
