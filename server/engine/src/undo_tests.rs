@@ -778,6 +778,25 @@ async fn r6_5_the_second_of_two_sessions_that_write_one_file_is_told_of_the_firs
         desk.turn("z", &[edit("a", "TWO", "2")]).await;
         assert_eq!(desk.text("a").unwrap(), "one\n2\nthree\n");
     }
+    // Nor is anything that somebody else has written since.
+    for whole in ["*** Delete File: a\n", "*** Delete File: a\n*** Add File: a\n+mine\n"] {
+        for other in [false, true] {
+            let mut desk = Desk::new().await;
+            if other {
+                (desk, _) = after_another_session().await;
+            } else {
+                desk.put("a", "one\ntwo\nthree\n");
+                desk.turn("look", &[("read", json!({"filePath": "a"}))]).await;
+            }
+            desk.put("a", "typed\n");
+            desk.turn("y", &[patch(whole)]).await;
+            let result = desk.result();
+            assert!(result.contains("The file was changed") && result.contains("1: typed"), "{whole}: {result}");
+            assert_eq!(desk.text("a").unwrap(), "typed\n");
+            desk.turn("z", &[patch(whole)]).await;
+            assert_ne!(desk.text("a").unwrap_or_default(), "typed\n", "what was shown may go");
+        }
+    }
     // Where both can stand they do, and each undo takes its own.
     let (mut desk, _) = after_another_session().await;
     desk.turn("z", &[edit("a", "three", "THREE")]).await;

@@ -211,11 +211,13 @@ async fn present(path: &AbsPath, ctx: &ToolContext) -> Result<Snapshot, ToolErro
     }
 }
 
-/// Of a file that goes as a whole: what another session has changed in it since the model saw it would be lost (R6.5).
+/// Of a file that goes as a whole: what anybody has changed in it since the model saw it would be lost (R6.4, R6.5).
 async fn as_seen(path: &AbsPath, ctx: &ToolContext) -> Result<Snapshot, ToolError> {
     let base = present(path, ctx).await?;
-    let told = ctx.seen.get(base.key.path()).and_then(|_| change::unseen_of_another(&base, ctx));
-    let Some(told) = told else { return Ok(base) };
+    if change::is_seen(&base, ctx) || ctx.seen.get(base.key.path()).is_none() {
+        return Ok(base);
+    }
+    let told = change::unseen(&base, ctx);
     let (quote, seen) = change::quote(&base, None);
     let next = if seen.is_empty() { " Read the rest of it first." } else { "" };
     Err(ToolError::Quote {

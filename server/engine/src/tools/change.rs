@@ -374,8 +374,12 @@ pub(super) fn by_whom(base: &Snapshot, ctx: &ToolContext) -> String {
 
 /// What another session has written since the model saw the file, or without its having seen it, in words (R6.5).
 pub(super) fn unseen_of_another(base: &Snapshot, ctx: &ToolContext) -> Option<String> {
-    let by_whom = Some(by_whom(base, ctx)).filter(|words| !is_seen(base, ctx) && !words.is_empty())?;
-    Some(format!("The file was changed{by_whom}, and you have not seen it since."))
+    (!is_seen(base, ctx) && ctx.view.other_writer(&base.key).is_some()).then(|| unseen(base, ctx))
+}
+
+/// Of a file that the model has not seen as it now stands.
+pub(super) fn unseen(base: &Snapshot, ctx: &ToolContext) -> String {
+    format!("The file was changed{}, and you have not seen it since.", by_whom(base, ctx))
 }
 
 /// A part of the present text for an error, around a one-based line, with what the model knows from it.
