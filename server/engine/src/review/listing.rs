@@ -160,10 +160,9 @@ impl Reviews {
             return Ok(self.state().book.clone());
         }
         // Outside of the lock: nobody waits for it, and nobody else adds rows.
-        let mut book = self.state().book.clone();
-        let added = add_all(Arc::make_mut(&mut book), &news, desk).await;
-        self.state().book = book.clone();
-        added.map(|()| book)
+        let mut adding = Adding { book: self.state().book.clone(), reviews: self };
+        add_all(Arc::make_mut(&mut adding.book), &news, desk).await?;
+        Ok(Arc::clone(&adding.book))
     }
 
     /// A file of the book as it is now; `None` where there is nothing to tell of it.
@@ -210,7 +209,18 @@ impl Reviews {
     }
 }
 
-/// Where the store fails, those before it are added.
+/// A book that is added to. What was added stays: where the store fails, and where nobody waits for the rest any more.
+struct Adding<'a> {
+    book: Arc<Book>,
+    reviews: &'a Reviews,
+}
+
+impl Drop for Adding<'_> {
+    fn drop(&mut self) {
+        self.reviews.state().book = Arc::clone(&self.book);
+    }
+}
+
 async fn add_all(book: &mut Book, rows: &[Change], desk: Desk<'_>) -> Result<(), StoreError> {
     let mut contents = Contents::new();
     for row in rows {

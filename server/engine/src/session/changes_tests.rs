@@ -53,7 +53,8 @@ impl Table {
         let (model, player) = FakeModel::new();
         let (mut world, editor) = edited(World::new(model));
         let (lists, contents) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let counting = Arc::new(Counting { changes: world.changes.clone(), lists, contents });
+        let silent_at = AtomicUsize::new(usize::MAX);
+        let counting = Arc::new(Counting { changes: world.changes.clone(), lists, contents, silent_at });
         world.ports.changes = counting.clone();
         (Self::of(world, editor, player).await, counting)
     }
@@ -512,6 +513,8 @@ struct Counting {
     changes: Arc<MemoryChanges>,
     lists: AtomicUsize,
     contents: AtomicUsize,
+    /// Which content is never told.
+    silent_at: AtomicUsize,
 }
 
 impl Changes for Counting {
@@ -534,7 +537,10 @@ impl Changes for Counting {
     }
 
     fn content(&self, session: SessionId, hash: ContentHash) -> BoxFuture<'_, Result<Option<Vec<u8>>, StoreError>> {
-        self.contents.fetch_add(1, Ordering::Relaxed);
+        let number = self.contents.fetch_add(1, Ordering::Relaxed);
+        if number == self.silent_at.load(Ordering::Relaxed) {
+            return Box::pin(std::future::pending());
+        }
         self.changes.content(session, hash)
     }
 }
@@ -555,6 +561,23 @@ async fn what_was_replayed_is_not_read_again() {
     table.edit("msg_1", "b", "1\n", "2\n").await;
     table.list().await;
     assert_eq!(counting.contents.load(Ordering::Relaxed), 13);
+}
+
+#[tokio::test]
+async fn what_was_replayed_stays_where_nobody_waits_for_the_rest() {
+    let (table, counting) = Table::counting().await;
+    for number in 0..10 {
+        table.edit("msg_1", "a", &format!("{number}\nx\n"), &format!("{}\nx\n", number + 1)).await;
+    }
+    counting.silent_at.store(6, Ordering::Relaxed);
+    assert!(tokio::time::timeout(Duration::from_millis(100), table.list()).await.is_err());
+    assert_eq!(counting.contents.load(Ordering::Relaxed), 7);
+    table.list().await;
+    assert_eq!(
+        counting.contents.load(Ordering::Relaxed),
+        13,
+        "from the row on that was waited for, with the text before it"
+    );
 }
 
 #[tokio::test]
