@@ -19,6 +19,7 @@ mod version_control;
 
 use std::sync::Arc;
 
+pub(crate) use changes::encoded;
 pub use changes::{By, Change, ChangeId, Changes, FileContent, LARGEST_BINARY, NewChange, NewContent};
 pub use client::{Ask, AskOption, AskOutcome, AskedPart, Client, OptionKind, Preview, WantedLine};
 pub use diagnostics::{

@@ -105,8 +105,7 @@ impl NewContent {
 
     /// Of a text, by what its bytes are known to be.
     pub fn of_text(text: &Rope, encoding: TextEncoding, mode: Option<u32>) -> Self {
-        let bytes = Bytes::from(encoding::encode_rope(text, encoding));
-        let hash = ContentHash::of(&bytes);
+        let (bytes, hash) = encoded(text, encoding);
         Self::hashed(bytes, hash, encoding, mode)
     }
 
@@ -121,6 +120,13 @@ impl NewContent {
         let most = if encoding.is_some() { LARGEST_TEXT } else { LARGEST_BINARY };
         Self { hash, len, bytes: (len <= most).then_some(bytes), encoding, mode }
     }
+}
+
+/// The bytes of a text, and their hash.
+pub(crate) fn encoded(text: &Rope, encoding: TextEncoding) -> (Bytes, ContentHash) {
+    let bytes = Bytes::from(encoding::encode_rope(text, encoding));
+    let hash = ContentHash::of(&bytes);
+    (bytes, hash)
 }
 
 /// A stored change.

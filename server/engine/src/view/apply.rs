@@ -18,6 +18,7 @@ use super::relocate::Relocation;
 use super::revert::Reverted;
 use super::through::{Route, Through};
 use super::{Applied, FileEdit, Snapshot, Source, View, ViewError};
+use crate::ports::encoded;
 use crate::tool::{CommitError, ToolError};
 
 /// A checked edit of a file that is not open.
@@ -321,12 +322,6 @@ fn disk_edit(
     let before = Some(OnDisk { text: base.text, encoding, hash, read: base.read });
     let (bytes, hash) = encoded(&after, encoding);
     Ok(Checked::Disk(DiskEdit { path: base.path, key, before, after, bytes, hash, encoding, edits, route }))
-}
-
-fn encoded(text: &Rope, encoding: TextEncoding) -> (Bytes, ContentHash) {
-    let bytes = Bytes::from(encode_rope(text, encoding));
-    let hash = ContentHash::of(&bytes);
-    (bytes, hash)
 }
 
 /// Nothing is written where there may be unsaved text.
