@@ -10,6 +10,7 @@ use copydesk_workspace::position::PositionEncoding;
 use copydesk_workspace::uri::{path_from_uri, uri_from_path};
 use ropey::Rope;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::known::Known;
 use super::language::{self, Called, Caller};
@@ -20,6 +21,8 @@ const CONTENT_MODIFIED: i64 = -32801;
 /// Before it is asked again.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 const MOST_QUESTIONS: usize = 20;
+/// A command that only edits is done in far less; within the wait of those who ask for it, so that they hear which command it was.
+const COMMAND: Duration = Duration::from_secs(10);
 /// A server that does not answer `shutdown` is ended otherwise.
 const SHUTDOWN: Duration = Duration::from_millis(300);
 
@@ -177,7 +180,7 @@ impl LspClient {
 
     /// In order: `shutdown`, then `exit`, then the end of its input.
     pub(super) async fn shut_down(self) {
-        if tokio::time::timeout(SHUTDOWN, self.peer.request("shutdown", Value::Null)).await.is_ok() {
+        if timeout(SHUTDOWN, self.peer.request("shutdown", Value::Null)).await.is_ok() {
             // Closed: it is gone already.
             let _ = self.peer.notify("exit", Value::Null).await;
         }
@@ -216,9 +219,14 @@ impl Caller for Line {
 
     fn edits_of(&self, command: Value) -> BoxFuture<'_, Result<Called, LanguageError>> {
         Box::pin(async move {
-            let (wanted, alone) = self.known.want_edits().await;
+            let Some((wanted, alone)) = self.known.want_edits().await else { return Err(LanguageError::NotReady) };
+            let name = command["command"].as_str().unwrap_or_default().to_owned();
             // The next command waits until the server is done with this one, also where nobody waits for it any more: what it wants until then is nobody else's.
-            let outcome = self.peer.request_holding("workspace/executeCommand", command, alone).await;
+            let outcome = self.peer.request_holding("workspace/executeCommand", command, alone);
+            let Ok(outcome) = timeout(COMMAND, outcome).await else {
+                let text = format!("its command `{name}` did not come to an end; make the change yourself");
+                return Err(LanguageError::Refused { by: self.name.clone(), text });
+            };
             // Once: a try that the server drops may have asked for its edit already.
             match self.called(outcome) {
                 Some(called) => Ok(Called { result: wanted.take().into(), encoding: called?.encoding }),

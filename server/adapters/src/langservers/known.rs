@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use copydesk_engine::ports::Diagnostic;
 use copydesk_workspace::path::AbsPath;
@@ -10,8 +11,12 @@ use copydesk_workspace::position::PositionEncoding;
 use ropey::Rope;
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::diagnostic;
+
+/// How long a server may still be at a command that was given up when the next one is to be run.
+const WINDING_DOWN: Duration = Duration::from_secs(2);
 
 /// Of one start of a server.
 #[derive(Debug)]
@@ -21,16 +26,29 @@ pub(super) struct Known {
     changed: watch::Sender<u64>,
     /// It has answered a question about code.
     answered: AtomicBool,
-    /// Where the edits go that the server wants to be made, while somebody runs a command of its for them.
-    wanted: Mutex<Weak<Edits>>,
+    /// The last command of its that was begun.
+    command: Mutex<Command>,
     /// One command at a time: whose edits they are, nothing else tells.
     commands: Arc<tokio::sync::Mutex<()>>,
+    stuck: CancellationToken,
 }
 
 type Edits = Mutex<Vec<Value>>;
 
+#[derive(Debug, Default)]
+struct Command {
+    number: u64,
+    /// Where the edits go that the server wants to be made, while somebody waits for them.
+    edits: Weak<Edits>,
+    /// Fires when nobody waits any more.
+    given_up: CancellationToken,
+}
+
 /// Takes the edits that the server wants to be made, until it is dropped.
-pub(super) struct Wanted(Arc<Edits>);
+pub(super) struct Wanted {
+    edits: Arc<Edits>,
+    _given_up: DropGuard,
+}
 
 /// To be held until the server has done with the command: as long no other is run.
 pub(super) type Alone = tokio::sync::OwnedMutexGuard<()>;
@@ -38,7 +56,7 @@ pub(super) type Alone = tokio::sync::OwnedMutexGuard<()>;
 impl Wanted {
     /// Those that have come so far, in their order.
     pub(super) fn take(&self) -> Vec<Value> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.edits.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -83,28 +101,60 @@ impl Known {
             state: Mutex::new(state),
             changed: watch::Sender::new(0),
             answered: AtomicBool::new(false),
-            wanted: Mutex::default(),
+            command: Mutex::default(),
             commands: Arc::default(),
+            stuck: CancellationToken::new(),
         }
     }
 
-    /// Waits for those who run another command.
-    pub(super) async fn want_edits(&self) -> (Wanted, Alone) {
-        let alone = Arc::clone(&self.commands).lock_owned().await;
-        let wanted = Wanted(Arc::default());
-        *self.wanted() = Arc::downgrade(&wanted.0);
-        (wanted, alone)
+    /// Waits for those who run another command. `None` where the server stays at one that was given up: it is stuck then, and has to be started anew, since its
+    /// edits could come at any time.
+    pub(super) async fn want_edits(&self) -> Option<(Wanted, Alone)> {
+        let alone = tokio::select! {
+            biased;
+            alone = Arc::clone(&self.commands).lock_owned() => alone,
+            () = self.never_done() => {
+                self.stuck.cancel();
+                return None;
+            }
+        };
+        let (edits, given_up) = (Arc::default(), CancellationToken::new());
+        let mut command = self.command();
+        let number = command.number + 1;
+        *command = Command { number, edits: Arc::downgrade(&edits), given_up: given_up.clone() };
+        Some((Wanted { edits, _given_up: given_up.drop_guard() }, alone))
+    }
+
+    /// Until nobody has waited for a command for a while that the server has not answered.
+    async fn never_done(&self) {
+        let last = || {
+            let command = self.command();
+            (command.number, command.given_up.clone())
+        };
+        loop {
+            let (number, given_up) = last();
+            given_up.cancelled().await;
+            tokio::time::sleep(WINDING_DOWN).await;
+            if last().0 == number {
+                return;
+            }
+        }
+    }
+
+    /// Until it has to be started anew.
+    pub(super) async fn stuck(&self) {
+        self.stuck.cancelled().await;
     }
 
     /// Whether anybody has asked for it.
     pub(super) fn take_edit(&self, edit: Value) -> bool {
-        let Some(wanted) = self.wanted().upgrade() else { return false };
-        wanted.lock().unwrap_or_else(PoisonError::into_inner).push(edit);
+        let Some(edits) = self.command().edits.upgrade() else { return false };
+        edits.lock().unwrap_or_else(PoisonError::into_inner).push(edit);
         true
     }
 
-    fn wanted(&self) -> MutexGuard<'_, Weak<Edits>> {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn command(&self) -> MutexGuard<'_, Command> {
+        self.command.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn initialized(&self, encoding: PositionEncoding, pulls: bool) {

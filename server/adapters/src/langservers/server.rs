@@ -190,6 +190,8 @@ enum Event {
     /// Somebody got an answer, or did not.
     Answered(bool),
     Ended,
+    /// It owes the answer to a command that nobody waits for, and others are held up.
+    Stuck,
     Closing,
 }
 
@@ -202,6 +204,7 @@ impl Actor {
                 Event::Answered(true) => self.failures = 0,
                 Event::Answered(false) => {}
                 Event::Ended => self.crashed().await,
+                Event::Stuck => self.give_up().await,
                 Event::Closing => break,
             }
         }
@@ -224,6 +227,7 @@ impl Actor {
             () = self.closing.cancelled() => Event::Closing,
             // However the connection ended: a panic in it is logged by the runtime.
             _ = &mut running.connection => Event::Ended,
+            () = running.known.stuck() => Event::Stuck,
             Some(answered) = running.waiting.join_next() => Event::Answered(answered.unwrap_or(false)),
             question = mailbox.recv() => asked(question),
         }
@@ -340,15 +344,28 @@ impl Actor {
     }
 
     async fn crashed(&mut self) {
-        let Some(running) = self.running.take() else { return };
+        if self.stop("a language server has ended").await {
+            self.failed();
+        }
+    }
+
+    /// It is started anew by the next question, without a wait: what ran until now has worked.
+    async fn give_up(&mut self) {
+        self.stop("a language server stays at a command that was given up").await;
+        *self.shared.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Whether there was one.
+    async fn stop(&mut self, why: &str) -> bool {
+        let Some(running) = self.running.take() else { return false };
         if running.known.has_answered() {
             self.failures = 0;
         }
         let last_words = running.process.as_ref().map(ServerProcess::last_words).unwrap_or_default();
-        tracing::warn!(server = self.recipe.name, last_words, "a language server has ended");
+        tracing::warn!(server = self.recipe.name, last_words, "{why}");
         running.connection.abort();
         end(running.process).await;
-        self.failed();
+        true
     }
 
     fn failed(&mut self) {

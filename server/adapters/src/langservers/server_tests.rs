@@ -49,6 +49,7 @@ impl Handler for Script {
     fn request(&self, request: Request) -> Reply {
         let drops = request.params["command"] == "drops";
         let is_late = request.params["command"] == "late";
+        let never = request.params["command"] == "never";
         let _ = self.events.send((request.method.clone(), request.params));
         match request.method.as_str() {
             "initialize" if self.character.hangs => Reply::Abortable(Box::pin(std::future::pending())),
@@ -56,17 +57,25 @@ impl Handler for Script {
             "workspace/executeCommand" if is_late => {
                 let (peer, cancelled) = (self.peer.clone(), request.cancelled);
                 let events = self.events.clone();
-                Reply::WindsDown(Box::pin(async move {
-                    cancelled.cancelled().await;
+                let edits = tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
                     let edit = json!({ "edit": { "changes": { "late": [] } } });
                     let answer = peer.request("workspace/applyEdit", edit).await.unwrap_or_default();
                     let _ = events.send(("late edit".to_owned(), answer));
-                    Ok(Value::Null)
+                });
+                Reply::WindsDown(Box::pin(async move {
+                    tokio::select! {
+                        // The work goes on all the same.
+                        () = cancelled.cancelled() => Err(RpcError::new(-32800, "cancelled")),
+                        _ = edits => Ok(Value::Null),
+                    }
                 }))
             }
+            "workspace/executeCommand" if never => Reply::WindsDown(Box::pin(std::future::pending())),
             "workspace/executeCommand" => {
                 let peer = self.peer.clone();
                 Reply::Abortable(Box::pin(async move {
+                    tokio::time::sleep(Duration::from_millis(1500)).await;
                     let edit = json!({ "edit": { "changes": {} } });
                     let answer = peer.request("workspace/applyEdit", edit).await.unwrap_or_default();
                     if drops { Err(RpcError::new(-32802, "busy")) } else { Ok(answer) }
@@ -549,5 +558,52 @@ async fn a_late_edit_of_a_command_that_was_given_up_is_refused() {
     let next = line.edits_of(json!({ "command": "gopls.apply_fix" })).await.unwrap();
     assert_eq!(next.result, json!([{ "changes": {} }]));
     assert_eq!(played.next("late edit").await["applied"], false);
+    stage.close().await;
+}
+
+/// It cannot hold up the next one, and what it may still want to be edited has nowhere to go.
+#[tokio::test(start_paused = true)]
+async fn r11_4_a_server_that_never_answers_a_command_is_started_anew_by_the_next_one() {
+    use super::super::language::Caller as _;
+    use copydesk_engine::ports::LanguageError;
+    let mut stage = stage(Character::default());
+    let line = stage.handle.line(vec![file("a.py", "x")]).await.expect("it is up");
+    let mut played = stage.started().await;
+    let mut never = line.edits_of(json!({ "command": "never" }));
+    assert!(futures::poll!(&mut never).is_pending());
+    assert_eq!(played.next("workspace/executeCommand").await["command"], "never");
+    drop(never);
+    let fix = || json!({ "command": "gopls.apply_fix" });
+    let start = Instant::now();
+    // Both ask for another line, as tools do.
+    let (one, other) = tokio::join!(line.edits_of(fix()), line.edits_of(fix()));
+    for held_up in [one, other] {
+        assert!(matches!(held_up, Err(LanguageError::NotReady)), "{held_up:?}");
+    }
+    let line = stage.handle.line(vec![file("a.py", "x")]).await.expect("it is not left alone");
+    assert_eq!(line.edits_of(fix()).await.unwrap().result, json!([{ "changes": {} }]));
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    played.connection.await.expect("the old one is gone");
+    let _new = stage.started().await;
+    assert!(played.peer.request("workspace/applyEdit", json!({ "edit": { "changes": {} } })).await.is_err());
+    assert_eq!(stage.troubles.take(), [""; 0]);
+    stage.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_is_never_answered_is_named_while_its_asker_still_listens() {
+    use super::super::language::Caller as _;
+    use copydesk_engine::ports::LanguageError;
+    let mut stage = stage(Character::default());
+    let line = stage.handle.line(vec![file("a.py", "x")]).await.expect("it is up");
+    let _played = stage.started().await;
+    // Two sessions: the second one waits for its turn while the first is served.
+    let (first, second) = tokio::join!(
+        line.edits_of(json!({ "command": "never" })),
+        timeout(Duration::from_secs(15), line.edits_of(json!({ "command": "gopls.apply_fix" })))
+    );
+    let Err(LanguageError::Refused { text, .. }) = first else { panic!("{first:?}") };
+    assert!(text.contains("`never` did not come to an end"), "{text}");
+    assert!(matches!(second, Ok(Err(LanguageError::NotReady))), "{second:?}");
     stage.close().await;
 }

@@ -60,7 +60,7 @@ impl Peer {
     }
 
     /// As `request`. What is `held` is dropped when the other side has done with the request: before the answer is given, also where the future was dropped
-    /// earlier, or with the end of the connection.
+    /// earlier, or with the end of the connection. So it is never cancelled: one that is may be answered at once, and go on all the same.
     pub async fn request_holding(
         &self,
         method: &str,
@@ -130,16 +130,16 @@ impl Shared {
         Ok(id)
     }
 
-    /// Whether the answer is still to come. What is held for a request that was sent is held until then.
+    /// Whether it is to be cancelled. What is held for a request that was sent is held until the answer.
     fn given_up(&self, id: u64, was_sent: bool) -> bool {
         let mut calls = self.calls();
         let is_held = calls.waiting.get(&id).is_some_and(|waiting| waiting.held.is_some());
         if was_sent && is_held {
-            return true;
+            return false;
         }
         let waiting = calls.waiting.remove(&id);
         drop(calls);
-        waiting.is_some()
+        was_sent && waiting.is_some()
     }
 
     fn calls(&self) -> std::sync::MutexGuard<'_, Calls> {
@@ -156,7 +156,7 @@ struct Call<'a> {
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        if !self.shared.given_up(self.id, self.sent) || !self.sent {
+        if !self.shared.given_up(self.id, self.sent) {
             return;
         }
         let body = match self.shared.cancel {
