@@ -93,6 +93,43 @@ async fn r5_1_r6_2_a_new_file_that_its_editor_may_write_yet_stays_recorded_where
 }
 
 #[tokio::test]
+async fn r5_1_r6_2_c23_a_new_file_that_its_editor_may_write_yet_stays_recorded_where_a_later_step_fails() {
+    let later = [
+        (patch("*** Add File: n\n+new\n*** Add File: z\n+new\n"), Operation::Write, "z"),
+        (patch("*** Add File: n\n+new\n*** Update File: a\n@@\n-one\n+two\n"), Operation::Write, "a"),
+        (patch("*** Add File: n\n+new\n*** Delete File: a\n"), Operation::Remove, "a"),
+        (patch("*** Add File: n\n+new\n*** Update File: a\n*** Move to: z\n@@\n-one\n+two\n"), Operation::Rename, "a"),
+    ];
+    for (call, operation, fails) in later {
+        for (taking, may_come) in
+            [(Taking::Waits, true), (Taking::Lies, true), (Taking::Refuses, false), (Taking::Lacks, false)]
+        {
+            let mut desk = Desk::new().await;
+            desk.put("a", "one\n");
+            desk.editor.serves_texts(TextAccess { reads: true, writes: true }, taking);
+            desk.world.disk.fail(operation, &in_project(fails), DiskError::Denied(in_project(fails)));
+            desk.turn("x", std::slice::from_ref(&call)).await;
+            let (result, rows) = (desk.result(), desk.world.changes.of(desk.session.id()));
+            let case = format!("{operation:?} of {fails}, {taking:?}: {result}");
+            assert_eq!((desk.text("a").as_deref(), desk.text("n")), (Some("one\n"), None), "{case}");
+            assert_eq!(result.contains("n: the change was taken back, but MAY BE CHANGED"), may_come, "{case}");
+            assert_eq!(result.contains("n: the change was taken back\n"), !may_come, "{case}");
+            assert_eq!(!rows.is_empty(), may_come || result.contains(&format!("{fails}: MAY BE")), "{case} {rows:?}");
+            if !may_come {
+                continue;
+            }
+            // It comes.
+            desk.world.disk.mend(operation, &in_project(fails));
+            desk.editor.serves_texts(TextAccess { reads: true, writes: true }, Taking::Saves);
+            desk.put("n", "new\n");
+            let said = desk.undo(UndoWhat::Last).await;
+            assert!(said.contains(&"n: removed".to_owned()), "{case} {said:?}");
+            assert_eq!((desk.text("a").as_deref(), desk.text("n")), (Some("one\n"), None), "{case} {said:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn r5_1_c23_what_was_surely_not_written_is_not_recorded() {
     let path = in_project("a");
     let full = DiskError::Other { path: path.clone(), reason: "no space left on the device".to_owned() };

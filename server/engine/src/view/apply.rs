@@ -231,55 +231,58 @@ impl View {
         Ok(DiskEdit { path, key, before: None, after, bytes, hash, encoding, edits, route })
     }
 
-    async fn step(&self, step: &mut Step) -> Result<(), StepFailure> {
+    async fn step(&self, step: &mut Step) -> Result<(), DiskError> {
         match step {
-            Step::Write(edit) => {
-                if let Some(after) = self.write(edit).await? {
-                    edit.after = after;
-                }
-                Ok(())
-            }
-            Step::Relocate(relocation) => Ok(self.relocate(relocation).await?),
+            Step::Write(edit) => self.write(edit).await,
+            Step::Relocate(relocation) => self.relocate(relocation).await,
         }
     }
 
-    /// The text afterwards, where it may be another one than was written.
-    async fn write(&self, edit: &DiskEdit) -> Result<Option<Rope>, StepFailure> {
+    /// Leaves in `edit` which way it went, and the text afterwards, where that may be another one than was written.
+    async fn write(&self, edit: &mut DiskEdit) -> Result<(), DiskError> {
         if self.overlay.get(&edit.key).is_some() {
-            return Err(DiskError::Changed(edit.path.clone()).into());
+            return Err(DiskError::Changed(edit.path.clone()));
         }
-        let mut may_come = false;
         if let Route::Editor(through) = &edit.route {
             match self.write_through(edit, through).await {
-                // The editor may take no files from outside of its project; where there is none, nothing of its can be lost.
-                Err(failure) if edit.before.is_none() => {
-                    tracing::debug!(error = %failure.error, "a new file is written without the editor");
-                    may_come = failure.may_come;
+                Ok(after) => {
+                    edit.after = after;
+                    return Ok(());
                 }
-                written => return written.map(Some),
+                // The editor may take no files from outside of its project; where there is none, nothing of its can be lost.
+                Err(error) if edit.before.is_none() => {
+                    tracing::debug!(%error, "a new file is written without the editor");
+                    edit.route = if may_have_come(&error) { Route::DiskBeforeEditor } else { Route::Disk };
+                }
+                Err(error) => return Err(error),
             }
         }
-        match self.files.write_real(edit.key.path().clone(), edit.bytes.clone(), edit.expected()).await {
-            Ok(()) => {
+        let written = self.files.write_real(edit.key.path().clone(), edit.bytes.clone(), edit.expected()).await;
+        match (written, &edit.route) {
+            (Ok(()), _) => {
                 if edit.encoding == TextEncoding::Utf8 {
                     self.large.keep(edit.hash, &edit.after);
                 }
-                Ok(None)
+                Ok(())
             }
-            Err(error) => Err(StepFailure { may_come: may_come || may_have_come(&error), error }),
+            (Err(error), Route::DiskBeforeEditor) => {
+                Err(DiskError::Torn { path: edit.path.clone(), reason: error.to_string() })
+            }
+            (Err(error), Route::Disk | Route::Editor(_)) => Err(error),
         }
     }
 
     async fn late_failure(
         &self,
-        StepFailure { error, may_come }: StepFailure,
+        error: DiskError,
         shown: &[super::open::Shown],
         done: &[Step],
         rest: &[Step],
         label: &str,
         recorded: Recorded<'_>,
     ) -> CommitError {
-        let moved = matches!(error, DiskError::Changed(_) | DiskError::Exists(_)) && !may_come;
+        let may_come = may_have_come(&error);
+        let moved = matches!(error, DiskError::Changed(_) | DiskError::Exists(_));
         if moved && shown.is_empty() && done.is_empty() {
             recorded.void().await;
             return CommitError::BaseMoved(error.to_string());
@@ -334,19 +337,6 @@ enum Checked {
     Open(OpenEdit),
     Disk(DiskEdit),
     Relocation(Relocation),
-}
-
-/// A step that failed.
-pub(super) struct StepFailure {
-    pub(super) error: DiskError,
-    /// Something of it may be in the file all the same, or come into it yet.
-    pub(super) may_come: bool,
-}
-
-impl From<DiskError> for StepFailure {
-    fn from(error: DiskError) -> Self {
-        Self { may_come: may_have_come(&error), error }
-    }
 }
 
 /// One change of the disk.

@@ -7,13 +7,21 @@ use copydesk_workspace::path::AbsPath;
 use super::View;
 use super::apply::{DiskEdit, Step};
 use super::open::{OpenEdit, Shown};
+use super::record::MAY_BE_CHANGED;
 use super::through::Route;
 
 pub(super) struct Reverted {
     /// A line a file, the latest first.
     pub(super) states: Vec<String>,
-    /// Nothing is in force any more.
+    /// Nothing is in force any more, or comes yet.
     pub(super) is_all: bool,
+}
+
+/// How a change was taken back.
+enum Taken {
+    Surely,
+    /// The editor may make it yet.
+    ForNow,
 }
 
 impl View {
@@ -22,27 +30,29 @@ impl View {
         for step in done.iter().rev() {
             let reverted = match step {
                 Step::Write(edit) => self.revert_disk(edit).await,
-                Step::Relocate(relocation) => self.restore(relocation).await,
+                Step::Relocate(relocation) => self.restore(relocation).await.map(|()| Taken::Surely),
             };
             results.push((step.path(), reverted));
         }
         for shown in shown.iter().rev() {
-            results.push((&shown.applied.path, self.revert_open(shown, label).await));
+            results.push((&shown.applied.path, self.revert_open(shown, label).await.map(|()| Taken::Surely)));
         }
-        let is_all = results.iter().all(|(_, reverted)| reverted.is_ok());
+        let is_all = results.iter().all(|(_, reverted)| matches!(reverted, Ok(Taken::Surely)));
         Reverted { states: results.into_iter().map(|(path, reverted)| state(path, reverted)).collect(), is_all }
     }
 
-    async fn revert_disk(&self, edit: &DiskEdit) -> Result<(), String> {
-        if let Route::Editor(through) = &edit.route {
-            return self.revert_through(edit, through).await;
-        }
+    async fn revert_disk(&self, edit: &DiskEdit) -> Result<Taken, String> {
+        let taken = match &edit.route {
+            Route::Editor(through) => return self.revert_through(edit, through).await.map(|()| Taken::Surely),
+            Route::Disk => Taken::Surely,
+            Route::DiskBeforeEditor => Taken::ForNow,
+        };
         let path = edit.key.path().clone();
         let done = match &edit.before {
             Some(before) => self.files.write_real(path, before.bytes(), Expected::Bytes(edit.hash)).await,
             None => self.files.remove(path, edit.hash).await,
         };
-        done.map_err(|error| error.to_string())
+        done.map(|()| taken).map_err(|error| error.to_string())
     }
 
     /// Only the agent's edit: what the user typed meanwhile stays.
@@ -65,9 +75,10 @@ impl View {
     }
 }
 
-fn state(path: &AbsPath, reverted: Result<(), String>) -> String {
+fn state(path: &AbsPath, reverted: Result<Taken, String>) -> String {
     match reverted {
-        Ok(()) => format!("{path}: the change was taken back"),
+        Ok(Taken::Surely) => format!("{path}: the change was taken back"),
+        Ok(Taken::ForNow) => format!("{path}: the change was taken back, but {MAY_BE_CHANGED}"),
         Err(reason) => format!("{path}: the change is STILL IN FORCE, it could not be taken back: {reason}"),
     }
 }

@@ -8,7 +8,7 @@ use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 
 use super::View;
-use super::apply::{DiskEdit, StepFailure};
+use super::apply::DiskEdit;
 use super::held::{Held, MARK, plain};
 
 /// How the bytes of an edit get into their file.
@@ -16,6 +16,8 @@ use super::held::{Held, MARK, plain};
 pub(super) enum Route {
     /// An atomic write of ours.
     Disk,
+    /// One for an editor that was to write them and did not: it may do so yet.
+    DiskBeforeEditor,
     Editor(Through),
 }
 
@@ -51,13 +53,10 @@ impl Through {
 }
 
 impl View {
-    /// The text of the file afterwards: more than the edit where the user typed meanwhile, or the editor formats what it saves.
-    pub(super) async fn write_through(&self, edit: &DiskEdit, through: &Through) -> Result<Rope, StepFailure> {
+    /// Where the editor may write it yet, the error is `Torn`. The text of the file afterwards: more than the edit where the user typed meanwhile, or the editor formats what it saves.
+    pub(super) async fn write_through(&self, edit: &DiskEdit, through: &Through) -> Result<Rope, DiskError> {
         let said = self.editor.write_text(&self.session, &through.path, through.words(&edit.after)).await;
-        let failed = |reason: String, may_come| {
-            let error = DiskError::Other { path: edit.path.clone(), reason };
-            StepFailure { error, may_come }
-        };
+        let path = edit.path.clone();
         let ours = edit.after.to_string();
         let is_ours = |now: &str| plain(now) == plain(&ours);
         let on_disk = self.text_on_disk(edit).await;
@@ -73,11 +72,13 @@ impl View {
             |now: &str| edit.before.as_ref().is_some_and(|before| plain(now) == plain(&before.text.to_string()));
         match (now, said) {
             (Some(now), _) if !is_before(&now) => Ok(Rope::from(now.strip_prefix(MARK).unwrap_or(&now))),
-            (_, Err(error)) if error.may_come() => Err(failed(format!("it is not changed yet: {error}"), true)),
-            (_, Err(error)) => Err(failed(format!("it was not changed: {error}"), false)),
+            (_, Err(error)) if error.may_come() => {
+                Err(DiskError::Torn { path, reason: format!("it is not changed yet: {error}") })
+            }
+            (_, Err(error)) => Err(DiskError::Other { path, reason: format!("it was not changed: {error}") }),
             (_, Ok(())) => {
                 let reason = "the editor reported the change as done, but the text is what it was before";
-                Err(failed(reason.to_owned(), true))
+                Err(DiskError::Torn { path, reason: reason.to_owned() })
             }
         }
     }
