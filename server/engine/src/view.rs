@@ -36,6 +36,7 @@ pub use held::Held;
 pub(crate) use held::KnownTexts;
 pub use known::KnownFiles;
 pub(crate) use known::is_fresh;
+use large::Kept;
 pub(crate) use large::LargeText;
 pub(crate) use locks::Locks;
 pub(crate) use rewrite::{FileBytes, Rewrite};
@@ -275,6 +276,12 @@ impl View {
                 return Err(DiskError::Other { path: path.clone(), reason }.into());
             }
         }
+        if let Some(Kept { bytes, hash, text }) = self.large.of_length(stat.len)
+            && self.files.holds_real(real.clone(), bytes.clone()).await?
+        {
+            let source = Source::Disk { encoding: TextEncoding::Utf8, bytes: hash };
+            return Ok(Snapshot { path: path.clone(), key, text, hash, source, read: Some(bytes) });
+        }
         let as_text = |error| ViewError::Text { path: path.clone(), error };
         encoding::sniff(&self.files.read_range_real(real.clone(), 0, HEAD).await?).map_err(as_text)?;
         if stat.len > LARGEST_TEXT {
@@ -285,8 +292,10 @@ impl View {
         let hash = ContentHash::of(text.as_bytes());
         let is_plain = encoding == TextEncoding::Utf8;
         let source = Source::Disk { encoding, bytes: if is_plain { hash } else { ContentHash::of(&bytes) } };
-        let text = self.large.of(hash).unwrap_or_else(|| Rope::from(text));
-        self.large.keep(hash, &text);
+        let text = Rope::from(text);
+        if is_plain {
+            self.large.keep(&bytes, hash, &text);
+        }
         Ok(Snapshot { path: path.clone(), key, text, hash, source, read: is_plain.then_some(bytes) })
     }
 }

@@ -13,7 +13,7 @@ use copydesk_workspace::path::AbsPath;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::folder::{Folder, FolderError, Missing, open_real};
+use super::folder::{Folder, FolderError, Missing, gives, open_real};
 
 /// As many links as Linux follows in one path.
 const MAX_LINKS: usize = 40;
@@ -78,6 +78,10 @@ impl Disk for OsDisk {
 
     fn hash_real(&self, real: &AbsPath) -> Result<ContentHash, DiskError> {
         ContentHash::of_reader(open_file_at(real)?).map_err(|error| disk_error(real, error))
+    }
+
+    fn holds_real(&self, real: &AbsPath, bytes: &[u8]) -> Result<bool, DiskError> {
+        gives(open_file_at(real)?, bytes).map_err(|error| disk_error(real, error))
     }
 
     fn read_range_real(&self, real: &AbsPath, offset: u64, len: usize) -> Result<Vec<u8>, DiskError> {
@@ -207,13 +211,14 @@ fn write_in_folder(
         if let Some(stat) = &stat {
             regular(real, stat)?;
         }
-        match (expected, &stat) {
-            (Expected::Absent, None) => Ok(None),
-            (Expected::Absent, Some(_)) => Err(DiskError::Exists(real.clone())),
-            (Expected::Bytes(hash), Some(_)) if folder.hash(name).map_err(io_error)? == hash => Ok(stat),
-            (Expected::Bytes(_), Some(_)) => Err(DiskError::Changed(real.clone())),
-            (Expected::Bytes(_), None) => Err(DiskError::NotFound(real.clone())),
-        }
+        let is_as_expected = match (&expected, &stat) {
+            (Expected::Absent, None) => return Ok(None),
+            (Expected::Absent, Some(_)) => return Err(DiskError::Exists(real.clone())),
+            (Expected::Bytes(_) | Expected::Exactly(_), None) => return Err(DiskError::NotFound(real.clone())),
+            (Expected::Bytes(hash), Some(_)) => folder.hash(name).map_err(io_error)? == *hash,
+            (Expected::Exactly(bytes), Some(_)) => folder.holds(name, bytes).map_err(io_error)?,
+        };
+        if is_as_expected { Ok(stat) } else { Err(DiskError::Changed(real.clone())) }
     };
     let still_there = || match folder.is_at(parent) {
         Ok(true) => Ok(()),

@@ -15,6 +15,11 @@ fn bytes_of(text: &str) -> Expected {
     Expected::Bytes(ContentHash::of(text.as_bytes()))
 }
 
+/// The ways to say what a file with this text has in it.
+fn each_of(text: &str) -> [Expected; 2] {
+    [bytes_of(text), Expected::Exactly(text.as_bytes().to_vec().into())]
+}
+
 fn text_at(path: &AbsPath) -> String {
     fs::read_to_string(path.as_path()).unwrap()
 }
@@ -184,24 +189,59 @@ fn what_is_not_as_expected_is_left_alone() {
     let (file, missing) = (ws.join("f"), ws.join("missing"));
     fs::write(file.as_path(), "theirs").unwrap();
     assert_eq!(OsDisk.write(&file, b"ours", Expected::Absent), Err(DiskError::Exists(file.clone())));
-    assert_eq!(OsDisk.write(&file, b"ours", bytes_of("old")), Err(DiskError::Changed(file.clone())));
-    assert_eq!(OsDisk.write(&missing, b"ours", bytes_of("old")), Err(DiskError::NotFound(missing.clone())));
+    for expected in ["old", "their", "theirs or so", ""].iter().flat_map(|text| each_of(text)) {
+        assert_eq!(OsDisk.write(&file, b"ours", expected.clone()), Err(DiskError::Changed(file.clone())));
+        assert_eq!(OsDisk.write(&missing, b"ours", expected), Err(DiskError::NotFound(missing.clone())));
+    }
     assert_eq!(OsDisk.remove(&file, ContentHash::of(b"old")), Err(DiskError::Changed(file.clone())));
     assert_eq!(OsDisk.remove(&missing, ContentHash::of(b"")), Err(DiskError::NotFound(missing)));
     assert_eq!(text_at(&file), "theirs");
     assert_eq!(names(&ws), ["f"]);
 }
 
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+    /// Around the sizes of the pieces that are read.
+    #[test]
+    fn a_file_holds_its_own_bytes_and_no_others(
+        pieces in 0_usize..3,
+        around in -2_isize..3,
+        at in proptest::prelude::any::<proptest::sample::Index>(),
+        ends in 0_usize..3,
+    ) {
+        let (_temp, ws) = temp();
+        let file = ws.join("f");
+        let len = (pieces * (64 << 10)).saturating_add_signed(around);
+        let bytes: Vec<u8> = (0..len).map(|at| (at % 251) as u8).collect();
+        fs::write(file.as_path(), &bytes).unwrap();
+        proptest::prop_assert_eq!(OsDisk.holds_real(&file, &bytes), Ok(true));
+        let mut others = vec![[bytes.as_slice(), &[0; 1][..], &[0; 70_000][..ends * 35_000]].concat()];
+        if !bytes.is_empty() {
+            let at = at.index(len);
+            others.push(bytes[..at].to_vec());
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1;
+            others.push(flipped);
+        }
+        for other in others {
+            proptest::prop_assert_eq!(OsDisk.holds_real(&file, &other), Ok(false));
+            proptest::prop_assert!(matches!(OsDisk.write_real(&file, b"", Expected::Exactly(other.into())), Err(DiskError::Changed(_))));
+        }
+        proptest::prop_assert_eq!(OsDisk.write_real(&file, b"new", Expected::Exactly(bytes.into())), Ok(()));
+        proptest::prop_assert_eq!(text_at(&file), "new");
+    }
+}
+
 #[test]
 fn a_change_in_the_last_moment_is_not_overwritten() {
     let (_temp, ws) = temp();
     let (file, new) = (ws.join("f"), ws.join("new"));
-    fs::write(file.as_path(), "old").unwrap();
     let change = |path: &AbsPath| fs::write(path.as_path(), "theirs").unwrap();
-    assert_eq!(
-        write_in_folder(&file, b"ours", bytes_of("old"), || change(&file)),
-        Err(DiskError::Changed(file.clone()))
-    );
+    for expected in each_of("old") {
+        fs::write(file.as_path(), "old").unwrap();
+        let written = write_in_folder(&file, b"ours", expected, || change(&file));
+        assert_eq!(written, Err(DiskError::Changed(file.clone())));
+    }
     assert_eq!(write_in_folder(&new, b"ours", Expected::Absent, || change(&new)), Err(DiskError::Exists(new.clone())));
     assert_eq!((text_at(&file), text_at(&new)), ("theirs".to_owned(), "theirs".to_owned()));
     assert_eq!(names(&ws), ["f", "new"]);
@@ -269,12 +309,14 @@ fn c63_folder_swapped_for_a_link_after_the_check_is_not_read_through() {
     let real = OsDisk.real_path(&folder.join("f")).unwrap();
     assert_eq!(OsDisk.read_real(&real), Ok(b"inside".to_vec()));
     assert_eq!(OsDisk.hash_real(&real), Ok(ContentHash::of(b"inside")));
+    assert_eq!(OsDisk.holds_real(&real, b"inside"), Ok(true));
     assert_eq!(OsDisk.read_range_real(&real, 2, 3), Ok(b"sid".to_vec()));
     assert_eq!(OsDisk.list_real(&folder), OsDisk.list(&folder));
     fs::rename(folder.as_path(), root.join("ws/moved").as_path()).unwrap();
     symlink(outside.as_path(), folder.as_path()).unwrap();
     assert_eq!(OsDisk.read_real(&real), Err(DiskError::Changed(real.clone())));
     assert_eq!(OsDisk.hash_real(&real), Err(DiskError::Changed(real.clone())));
+    assert_eq!(OsDisk.holds_real(&real, b"outside"), Err(DiskError::Changed(real.clone())));
     assert_eq!(OsDisk.read_range_real(&real, 0, 9), Err(DiskError::Changed(real.clone())));
     assert_eq!(OsDisk.list_real(&folder), Err(DiskError::Changed(folder.clone())));
 }

@@ -61,6 +61,10 @@ impl Files for DiskFiles {
         self.blocking(real, |disk, real| disk.hash_real(real))
     }
 
+    fn holds_real(&self, real: AbsPath, bytes: Bytes) -> BoxFuture<'_, Result<bool, DiskError>> {
+        self.blocking(real, move |disk, real| disk.holds_real(real, &bytes))
+    }
+
     fn read_range_real(&self, real: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
         self.blocking(real, move |disk, real| disk.read_range_real(real, offset, len))
     }

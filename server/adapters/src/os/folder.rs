@@ -3,13 +3,16 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
 use copydesk_workspace::hash::ContentHash;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+
+/// Bytes that are read at once to be compared: few calls, and still in the processor's cache.
+const PIECE: usize = 64 << 10;
 
 /// What to do about the folders of a path that are missing.
 #[derive(Clone, Copy)]
@@ -32,6 +35,23 @@ pub(super) fn open_real(real: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         }
     }
     walk_to(real, flags | OFlags::NOFOLLOW)
+}
+
+/// Whether all that is read is `bytes`.
+pub(super) fn gives(mut reader: impl Read, mut bytes: &[u8]) -> io::Result<bool> {
+    let mut piece = vec![0; PIECE.min(bytes.len() + 1)];
+    loop {
+        let read = match reader.read(&mut piece) {
+            Ok(0) => return Ok(bytes.is_empty()),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        match bytes.split_at_checked(read) {
+            Some((expected, rest)) if *expected == piece[..read] => bytes = rest,
+            Some(_) | None => return Ok(false),
+        }
+    }
 }
 
 /// The same by opening one folder after the other.
@@ -120,8 +140,17 @@ impl Folder {
     }
 
     pub(super) fn hash(&self, name: &OsStr) -> io::Result<ContentHash> {
+        ContentHash::of_reader(self.open_to_read(name)?)
+    }
+
+    /// Whether these are the bytes of the file.
+    pub(super) fn holds(&self, name: &OsStr, bytes: &[u8]) -> io::Result<bool> {
+        gives(self.open_to_read(name)?, bytes)
+    }
+
+    fn open_to_read(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        ContentHash::of_reader(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?))
+        Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?))
     }
 
     /// A new file beside the others, removed again unless it is renamed. `mode` is cut by the umask.

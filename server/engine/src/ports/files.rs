@@ -15,6 +15,7 @@ pub trait Files: Send + Sync {
     fn list(&self, folder: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>>;
     fn read_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<u8>, DiskError>>;
     fn hash_real(&self, real: AbsPath) -> BoxFuture<'_, Result<ContentHash, DiskError>>;
+    fn holds_real(&self, real: AbsPath, bytes: Bytes) -> BoxFuture<'_, Result<bool, DiskError>>;
     fn read_range_real(&self, real: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>>;
     fn list_real(&self, real: AbsPath) -> BoxFuture<'_, Result<Vec<DirEntry>, DiskError>>;
     fn real_path(&self, path: AbsPath) -> BoxFuture<'_, Result<AbsPath, DiskError>>;

@@ -123,6 +123,14 @@ impl<D: Disk> Files for DiskFiles<D> {
         })
     }
 
+    fn holds_real(&self, real: AbsPath, bytes: Bytes) -> BoxFuture<'_, Result<bool, DiskError>> {
+        Box::pin(async move {
+            let is_so = self.disk.holds_real(&real, &bytes);
+            self.was_looked_at();
+            is_so
+        })
+    }
+
     fn read_range_real(&self, real: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {
         Box::pin(async move { self.disk.read_range_real(&real, offset, len) })
     }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bytes::Bytes;
 use copydesk_workspace::disk::{DirEntry, DiskError, Expected, Stat};
 use copydesk_workspace::encoding::{TextEncoding, encode};
 use copydesk_workspace::hash::ContentHash;
@@ -154,6 +155,9 @@ impl Files for HeadsOnly {
         self.read(real)
     }
     fn hash_real(&self, real: AbsPath) -> BoxFuture<'_, Result<ContentHash, DiskError>> {
+        panic!("{real} was read whole")
+    }
+    fn holds_real(&self, real: AbsPath, _: Bytes) -> BoxFuture<'_, Result<bool, DiskError>> {
         panic!("{real} was read whole")
     }
     fn read_range_real(&self, real: AbsPath, offset: u64, len: usize) -> BoxFuture<'_, Result<Vec<u8>, DiskError>> {

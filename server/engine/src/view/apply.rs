@@ -155,7 +155,7 @@ impl View {
             }
             (None, Source::Disk { encoding, bytes }) => {
                 let disk = Some((*encoding, *bytes));
-                self.check_on_disk(&base.path, &key, disk).await?;
+                self.check_on_disk(&base.path, &key, disk, base.read.as_ref()).await?;
                 let access = self.editor.texts();
                 if access.reads && is_asked(*encoding, &base.text) {
                     match self.held(&base.path, &key).await {
@@ -174,7 +174,7 @@ impl View {
             }
             (None, Source::Held { held, disk, is_unsaved }) => {
                 let (held, disk) = (held.clone(), *disk);
-                self.check_on_disk(&base.path, &key, disk).await?;
+                self.check_on_disk(&base.path, &key, disk, base.read.as_ref()).await?;
                 match self.held(&base.path, &key).await {
                     Err(Silent) => return Err(silent(&base.path)),
                     Ok(now) if now.as_ref() != Some(&held) => return Err(moved()),
@@ -201,16 +201,22 @@ impl View {
         path: &AbsPath,
         key: &DocKey,
         expected: Option<(TextEncoding, ContentHash)>,
+        read: Option<&Bytes>,
     ) -> Result<(), CommitError> {
-        let now = match self.files.hash_real(key.path().clone()).await {
-            Ok(now) => Some(now),
-            Err(DiskError::NotFound(_)) => None,
-            Err(error) => return Err(ToolError::Tell(error.to_string()).into()),
+        let real = key.path().clone();
+        let expected = expected.map(|(_, hash)| hash);
+        let is_as_it_was = match (read, expected) {
+            (Some(read), Some(_)) => self.files.holds_real(real, read.clone()).await,
+            (Some(_), None) | (None, _) => self.files.hash_real(real).await.map(|now| Some(now) == expected),
         };
-        if now == expected.map(|(_, hash)| hash) {
-            return Ok(());
+        match is_as_it_was {
+            Ok(true) => Ok(()),
+            Err(DiskError::NotFound(_)) if expected.is_none() => Ok(()),
+            Ok(false) | Err(DiskError::NotFound(_)) => {
+                Err(CommitError::BaseMoved(format!("{path} was changed by somebody else")))
+            }
+            Err(error) => Err(ToolError::Tell(error.to_string()).into()),
         }
-        Err(CommitError::BaseMoved(format!("{path} was changed by somebody else")))
     }
 
     async fn check_create(&self, path: AbsPath, text: String) -> Result<DiskEdit, CommitError> {
@@ -261,7 +267,7 @@ impl View {
         match (written, &edit.route) {
             (Ok(()), _) => {
                 if edit.encoding == TextEncoding::Utf8 {
-                    self.large.keep(edit.hash, &edit.after);
+                    self.large.keep(&edit.bytes, edit.hash, &edit.after);
                 }
                 Ok(())
             }
@@ -364,7 +370,8 @@ impl OnDisk {
 impl DiskEdit {
     fn expected(&self) -> Expected {
         match &self.before {
-            Some(OnDisk { hash: Some(hash), .. }) => Expected::Bytes(*hash),
+            Some(OnDisk { hash: Some(_), read: Some(read), .. }) => Expected::Exactly(read.clone()),
+            Some(OnDisk { hash: Some(hash), read: None, .. }) => Expected::Bytes(*hash),
             Some(OnDisk { hash: None, .. }) | None => Expected::Absent,
         }
     }

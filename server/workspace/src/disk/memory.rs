@@ -140,6 +140,13 @@ impl Disk for MemoryDisk {
         state.file(&file, real).map(ContentHash::of)
     }
 
+    fn holds_real(&self, real: &AbsPath, bytes: &[u8]) -> Result<bool, DiskError> {
+        self.without_links(real)?;
+        let state = self.lock();
+        let file = state.checked(Operation::Read, real)?;
+        Ok(state.file(&file, real)? == bytes)
+    }
+
     fn stat(&self, path: &AbsPath) -> Result<Stat, DiskError> {
         let state = self.lock();
         let real = state.checked(Operation::Stat, path)?;
@@ -184,13 +191,19 @@ impl Disk for MemoryDisk {
     fn write(&self, path: &AbsPath, bytes: &[u8], expected: Expected) -> Result<(), DiskError> {
         let mut state = self.lock();
         let real = state.checked(Operation::Write, path)?;
-        match (state.node(real.as_path()), expected) {
+        match (state.node(real.as_path()), &expected) {
             (Some(Node::Folder), _) => return Err(DiskError::IsDirectory(path.clone())),
             (Some(_), Expected::Absent) => return Err(DiskError::Exists(path.clone())),
-            (None, Expected::Bytes(_)) => return Err(DiskError::NotFound(path.clone())),
+            (None, Expected::Bytes(_) | Expected::Exactly(_)) => return Err(DiskError::NotFound(path.clone())),
             (None, Expected::Absent) => {}
-            (Some(_), Expected::Bytes(hash)) => {
-                if ContentHash::of(state.file(&real, path)?) != hash {
+            (Some(_), Expected::Bytes(_) | Expected::Exactly(_)) => {
+                let now = state.file(&real, path)?;
+                let is_as_expected = match &expected {
+                    Expected::Bytes(hash) => ContentHash::of(now) == *hash,
+                    Expected::Exactly(bytes) => now == &bytes[..],
+                    Expected::Absent => false,
+                };
+                if !is_as_expected {
                     return Err(DiskError::Changed(path.clone()));
                 }
                 // Nobody is meant to write here.

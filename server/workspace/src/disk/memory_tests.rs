@@ -61,12 +61,20 @@ fn writing_goes_through_links_and_checks_what_is_expected() {
     assert_eq!(disk.write(&link, b"b", Expected::Bytes(ContentHash::of(b"x"))), Err(DiskError::Changed(link.clone())));
     disk.write(&link, b"b", Expected::Bytes(a)).unwrap();
     assert_eq!(disk.read(&path("/w/src/a.rs")).unwrap(), b"b");
+    let exactly = |bytes: &'static [u8]| Expected::Exactly(bytes.into());
+    assert_eq!(disk.write(&link, b"c", exactly(b"a")), Err(DiskError::Changed(link.clone())));
+    disk.write(&link, b"c", exactly(b"b")).unwrap();
+    let real = path("/w/src/a.rs");
+    assert_eq!((disk.holds_real(&real, b"c"), disk.holds_real(&real, b"b")), (Ok(true), Ok(false)));
+    assert_eq!(disk.holds_real(&link, b"c"), Err(DiskError::Changed(link)));
     assert!(disk.list(&path("/w")).unwrap().iter().any(|entry| entry.name == "link.rs" && entry.is_link));
 
     disk.write(&path("/w/dangling"), b"new", Expected::Absent).unwrap();
     assert_eq!(disk.read(&path("/w/new/b.rs")).unwrap(), b"new");
     let gone = path("/w/gone");
-    assert_eq!(disk.write(&gone, b"", Expected::Bytes(a)), Err(DiskError::NotFound(gone)));
+    for expected in [Expected::Bytes(a), exactly(b"a")] {
+        assert_eq!(disk.write(&gone, b"", expected), Err(DiskError::NotFound(gone.clone())));
+    }
     let folder = path("/w/folder");
     assert_eq!(disk.write(&folder, b"", Expected::Absent), Err(DiskError::IsDirectory(folder)));
 }
@@ -118,7 +126,7 @@ fn a_failure_is_put_in_and_mended() {
     let denied = DiskError::Denied(target.clone());
     let a = Expected::Bytes(ContentHash::of(b"a"));
     disk.fail(Operation::Write, &target, denied.clone());
-    assert_eq!(disk.write(&path("/w/link.rs"), b"b", a), Err(denied));
+    assert_eq!(disk.write(&path("/w/link.rs"), b"b", a.clone()), Err(denied));
     assert_eq!(disk.read(&target).unwrap(), b"a");
     disk.mend(Operation::Write, &target);
     disk.write(&target, b"b", a).unwrap();
@@ -131,7 +139,7 @@ fn a_path_that_was_judged_and_is_a_link_by_now_is_not_written() {
     let disk = disk();
     let link = path("/w/link.rs");
     let a = Expected::Bytes(ContentHash::of(b"a"));
-    assert_eq!(disk.write_real(&link, b"b", a), Err(DiskError::Changed(link)));
+    assert_eq!(disk.write_real(&link, b"b", a.clone()), Err(DiskError::Changed(link)));
     disk.write_real(&path("/w/src/a.rs"), b"b", a).unwrap();
 }
 
