@@ -134,6 +134,19 @@ impl LspClient {
         }
     }
 
+    /// Ends once the server has read all that it was told; what it says of a text without naming it can be of the new one then. Nothing where that is not
+    /// wanted. A request that begins with `$/` and is not known is to be answered by an error: servers read, or do, what came before it first.
+    pub(super) fn read(&self) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let version = self.known.unread()?;
+        let (peer, known) = (self.peer.clone(), Arc::clone(&self.known));
+        Some(async move {
+            match peer.request("$/copydesk/read", json!({})).await {
+                Ok(_) | Err(CallError::Remote(_)) => known.read(version),
+                Err(CallError::Closed) => {}
+            }
+        })
+    }
+
     /// Asks for the diagnostics of a document that it was told of, where the server is one that is asked. What it answers is known then.
     pub(super) fn pull(&self, path: AbsPath) -> impl Future<Output = ()> + Send + 'static {
         let (peer, known) = (self.peer.clone(), Arc::clone(&self.known));

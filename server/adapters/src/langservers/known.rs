@@ -11,12 +11,15 @@ use copydesk_workspace::position::PositionEncoding;
 use ropey::Rope;
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::diagnostic;
 
 /// How long a server may still be at a command that was given up when the next one is to be run.
 const WINDING_DOWN: Duration = Duration::from_secs(2);
+/// Some servers tell the problems of a text in several messages, or first once more those of the old one.
+const SETTLED: Duration = Duration::from_millis(200);
 
 /// Of one start of a server.
 #[derive(Debug)]
@@ -66,9 +69,8 @@ struct State {
     encoding: PositionEncoding,
     /// Whether the server is asked for diagnostics; it may send some unasked all the same.
     pulls: bool,
-    /// Whether any diagnostics came without the version of their text, and whether any came with it.
-    without_version: bool,
-    with_version: bool,
+    /// Whether any diagnostics came with the version of their text.
+    names_versions: bool,
 }
 
 #[derive(Debug)]
@@ -76,7 +78,33 @@ struct Document {
     version: i32,
     text: Rope,
     pushed: Option<(i32, Vec<Value>)>,
+    /// What came last without a version, since the text was sent.
+    unversioned: Option<(Instant, Vec<Value>)>,
+    /// When the server had read the text, where it was asked.
+    read: Option<Instant>,
     pulled: Option<Vec<Value>>,
+}
+
+impl Document {
+    /// When the problems that name no version are those of the text, if none follow until then.
+    fn settles(&self) -> Option<Instant> {
+        let (told, _) = self.unversioned.as_ref()?;
+        Some(self.read?.max(*told) + SETTLED)
+    }
+
+    fn problems(&self) -> impl Iterator<Item = &Value> {
+        let pushed = self.pushed.iter().flat_map(|(_, items)| items);
+        let unversioned = self.unversioned.iter().flat_map(|(_, items)| items);
+        self.pulled.iter().flatten().chain(pushed).chain(unversioned)
+    }
+}
+
+/// The problems of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Found {
+    Certain(Vec<Diagnostic>),
+    /// The server does not say of which text they are: they came last, after it had the text.
+    Presumed(Vec<Diagnostic>),
 }
 
 /// What a report is made of.
@@ -90,13 +118,8 @@ pub(super) enum Enough {
 
 impl Known {
     pub(super) fn new() -> Self {
-        let state = State {
-            documents: HashMap::new(),
-            encoding: PositionEncoding::Utf16,
-            pulls: false,
-            without_version: false,
-            with_version: false,
-        };
+        let state =
+            State { documents: HashMap::new(), encoding: PositionEncoding::Utf16, pulls: false, names_versions: false };
         Self {
             state: Mutex::new(state),
             changed: watch::Sender::new(0),
@@ -134,7 +157,7 @@ impl Known {
         loop {
             let (number, given_up) = last();
             given_up.cancelled().await;
-            tokio::time::sleep(WINDING_DOWN).await;
+            sleep(WINDING_DOWN).await;
             if last().0 == number {
                 return;
             }
@@ -186,22 +209,30 @@ impl Known {
     /// As the server told them of its present text.
     pub(super) fn problems(&self, path: &AbsPath) -> Vec<Value> {
         let state = self.lock();
-        let document = state.documents.get(path);
-        let pushed = document.into_iter().flat_map(|document| document.pushed.iter().flat_map(|(_, items)| items));
-        let pulled = document.into_iter().flat_map(|document| document.pulled.iter().flatten());
-        pulled.chain(pushed).cloned().collect()
-    }
-
-    /// Nobody can tell of which text its diagnostics are: as good as none.
-    pub(super) fn is_without_versions(&self) -> bool {
-        let state = self.lock();
-        state.without_version && !state.with_version && !state.pulls
+        state.documents.get(path).into_iter().flat_map(Document::problems).cloned().collect()
     }
 
     /// The server has this text from now on; what it said of an earlier version is forgotten.
     pub(super) fn told(&self, path: AbsPath, version: i32, text: Rope) {
         self.change(|state| {
-            state.documents.insert(path, Document { version, text, pushed: None, pulled: None });
+            let document = Document { version, text, pushed: None, unversioned: None, read: None, pulled: None };
+            state.documents.insert(path, document);
+        });
+    }
+
+    /// The newest text, where nobody knows yet whether the server has read it and its diagnostics may come without a version.
+    pub(super) fn unread(&self) -> Option<i32> {
+        let state = self.lock();
+        let unread = state.documents.values().filter(|document| document.read.is_none());
+        unread.map(|document| document.version).max().filter(|_| !state.names_versions && !state.pulls)
+    }
+
+    /// The server has read all texts up to this version.
+    pub(super) fn read(&self, version: i32) {
+        self.change(|state| {
+            for document in state.documents.values_mut().filter(|document| document.version <= version) {
+                document.read.get_or_insert_with(Instant::now);
+            }
         });
     }
 
@@ -219,16 +250,20 @@ impl Known {
         self.lock().documents.keys().cloned().collect()
     }
 
-    /// Sent unasked. Without a version nobody can tell of which text they are, so they are not taken (R17.1, C97).
+    /// Sent unasked. Without a version they are only presumed to be of the text that was sent last; a server that names versions speaks of no text of ours then
+    /// (R17.1, C97).
     pub(super) fn pushed(&self, path: &AbsPath, version: Option<i32>, items: Vec<Value>) {
-        let Some(version) = version else {
-            tracing::debug!(%path, "diagnostics without a version are not taken");
-            return self.change(|state| state.without_version = true);
-        };
         self.change(|state| {
-            state.with_version = true;
-            if let Some(document) = state.documents.get_mut(path).filter(|document| version >= document.version) {
-                document.pushed = Some((version, items));
+            state.names_versions |= version.is_some();
+            let names_versions = state.names_versions;
+            let Some(document) = state.documents.get_mut(path) else { return };
+            match version {
+                Some(version) if version >= document.version => {
+                    document.pushed = Some((version, items));
+                    document.unversioned = None;
+                }
+                None if !names_versions => document.unversioned = Some((Instant::now(), items)),
+                _ => {}
             }
         });
     }
@@ -243,17 +278,21 @@ impl Known {
     }
 
     /// The problems of exactly this text; `None`: not known.
-    pub(super) fn report(&self, path: &AbsPath, text: &Rope, enough: Enough) -> Option<Vec<Diagnostic>> {
+    pub(super) fn report(&self, path: &AbsPath, text: &Rope, enough: Enough) -> Option<Found> {
         let state = self.lock();
         let document = state.documents.get(path).filter(|document| document.text == *text)?;
         if enough == Enough::Answered && state.pulls && document.pulled.is_none() {
             return None;
         }
-        if document.pulled.is_none() && document.pushed.is_none() {
-            return None;
+        let is_certain = document.pulled.is_some() || document.pushed.is_some();
+        if !is_certain {
+            let settles = document.settles()?;
+            if enough == Enough::Answered && Instant::now() < settles {
+                return None;
+            }
         }
-        let mut items: Vec<&Value> = document.pulled.iter().flatten().collect();
-        for item in document.pushed.iter().flat_map(|(_, items)| items) {
+        let mut items: Vec<&Value> = Vec::new();
+        for item in document.problems() {
             if !items.contains(&item) {
                 items.push(item);
             }
@@ -261,20 +300,28 @@ impl Known {
         let found = items.into_iter().filter_map(|item| diagnostic::from_lsp(item.clone(), text, state.encoding));
         let mut found: Vec<Diagnostic> = found.collect();
         found.sort_by_key(|problem| (problem.line, problem.column));
-        Some(found)
+        let is_presumed = !is_certain || document.unversioned.as_ref().is_some_and(|(_, items)| !items.is_empty());
+        Some(if is_presumed { Found::Presumed(found) } else { Found::Certain(found) })
     }
 
     /// As `report`, once it is known.
-    pub(super) async fn reported(&self, path: &AbsPath, text: &Rope) -> Option<Vec<Diagnostic>> {
+    pub(super) async fn reported(&self, path: &AbsPath, text: &Rope) -> Option<Found> {
         let mut changed = self.changed.subscribe();
         loop {
             if let Some(found) = self.report(path, text, Enough::Answered) {
                 return Some(found);
             }
-            if self.is_without_versions() {
-                return None;
+            let settles = self.lock().documents.get(path).and_then(Document::settles);
+            let settled = async {
+                match settles.filter(|settles| *settles > Instant::now()) {
+                    Some(settles) => sleep_until(settles).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                changed = changed.changed() => changed.ok()?,
+                () = settled => {}
             }
-            changed.changed().await.ok()?;
         }
     }
 

@@ -145,26 +145,33 @@ impl Diagnostics for SessionServers {
 
 /// Who cannot speak of the file has no part in it.
 fn together(reports: Vec<(String, DiagnosticsReport)>) -> DiagnosticsReport {
-    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    let (mut found, mut missing, mut presumed) = (Vec::new(), Vec::new(), Vec::new());
     let mut has_spoken = false;
     for (name, report) in reports {
-        match report {
-            DiagnosticsReport::Ready(of_server) => {
-                has_spoken = true;
-                for problem in of_server {
-                    if !found.contains(&problem) {
-                        found.push(problem);
-                    }
-                }
+        let of_server = match report {
+            DiagnosticsReport::Ready(of_server) => of_server,
+            DiagnosticsReport::Partly { found, missing: others, presumed: by } => {
+                missing.extend(others);
+                presumed.extend(by);
+                found
             }
-            DiagnosticsReport::NotReady | DiagnosticsReport::Partly { .. } => missing.push(name),
-            DiagnosticsReport::Unavailable => {}
+            DiagnosticsReport::NotReady => {
+                missing.push(name);
+                continue;
+            }
+            DiagnosticsReport::Unavailable => continue,
+        };
+        has_spoken = true;
+        for problem in of_server {
+            if !found.contains(&problem) {
+                found.push(problem);
+            }
         }
     }
     found.sort_by_key(|problem| (problem.line, problem.column));
     match (has_spoken, missing.is_empty()) {
-        (true, true) => DiagnosticsReport::Ready(found),
-        (true, false) => DiagnosticsReport::Partly { found, missing },
+        (true, true) if presumed.is_empty() => DiagnosticsReport::Ready(found),
+        (true, _) => DiagnosticsReport::Partly { found, missing, presumed },
         (false, false) => DiagnosticsReport::NotReady,
         (false, true) => DiagnosticsReport::Unavailable,
     }

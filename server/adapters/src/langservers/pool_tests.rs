@@ -197,8 +197,15 @@ fn r17_1_what_several_servers_say_is_one_report_that_names_who_has_not_spoken() 
     let both = Ready(vec![problem(1), problem(2), problem(3)]);
     check(vec![Ready(vec![problem(3), problem(2)]), Ready(vec![problem(1), problem(2)])], both);
     check(vec![NotReady, Unavailable], NotReady);
-    let partly = Partly { found: vec![problem(1)], missing: vec!["ty".to_owned()] };
+    let partly = Partly { found: vec![problem(1)], missing: vec!["ty".to_owned()], presumed: Vec::new() };
     check(vec![NotReady, Ready(vec![problem(1)])], partly);
+    let presumed = |lines: &[usize], missing: &[&str]| Partly {
+        found: lines.iter().map(|&line| problem(line)).collect(),
+        missing: missing.iter().map(|&name| name.to_owned()).collect(),
+        presumed: vec!["own".to_owned()],
+    };
+    check(vec![Ready(vec![problem(2)]), Unavailable, presumed(&[1], &[])], presumed(&[1, 2], &[]));
+    check(vec![NotReady, Unavailable, presumed(&[1], &[])], presumed(&[1], &["ty"]));
 }
 
 /// Renames all of the first line of each file that it was told of, and names their versions, or others.

@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::client::{Line, LspClient, ServerMessages, Text};
-use super::known::{Enough, Known};
+use super::known::{Enough, Found, Known};
 use super::process::{Launch, ServerProcess, Transport};
 
 /// A server that is not up by then never will be.
@@ -71,6 +71,7 @@ impl Troubles {
 /// Cheap to clone; the actor ends with `closing`, or when all handles are gone.
 #[derive(Clone)]
 pub(super) struct ServerHandle {
+    name: Arc<str>,
     questions: mpsc::Sender<Message>,
     shared: Arc<Shared>,
 }
@@ -107,7 +108,7 @@ struct Question {
 impl ServerHandle {
     pub(super) fn start(recipe: Recipe, closing: CancellationToken) -> (Self, impl Future<Output = ()> + Send) {
         let (questions, mailbox) = mpsc::channel(MAILBOX);
-        let shared = Arc::new(Shared::default());
+        let (name, shared) = (recipe.name.as_str().into(), Arc::new(Shared::default()));
         let actor = Actor {
             recipe,
             closing,
@@ -116,7 +117,7 @@ impl ServerHandle {
             failures: 0,
             not_before: Instant::now(),
         };
-        (Self { questions, shared }, actor.run(mailbox))
+        (Self { name, questions, shared }, actor.run(mailbox))
     }
 
     /// It failed, and is left alone for now or for good.
@@ -131,11 +132,8 @@ impl ServerHandle {
             return DiagnosticsReport::Unavailable;
         }
         let known = self.shared.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if known.as_ref().is_some_and(|known| known.is_without_versions()) {
-            return DiagnosticsReport::Unavailable;
-        }
         if let Some(found) = known.and_then(|known| known.report(&target.path, &target.text, Enough::Answered)) {
-            return DiagnosticsReport::Ready(found);
+            return report(found, &self.name);
         }
         let (reply, _) = oneshot::channel();
         // Full: it has enough to do.
@@ -249,17 +247,14 @@ impl Actor {
             return self.crashed().await;
         }
         let (pull, known) = (running.client.pull(target.path.clone()), Arc::clone(&running.known));
+        let name = self.recipe.name.clone();
         running.waiting.spawn(async move {
             let answer = async {
                 let found = timeout_at(deadline, known.reported(&target.path, &target.text)).await.ok().flatten();
                 let found = found.or_else(|| known.report(&target.path, &target.text, Enough::Anything));
                 let is_ready = found.is_some();
-                let without = match known.is_without_versions() {
-                    true => DiagnosticsReport::Unavailable,
-                    false => DiagnosticsReport::NotReady,
-                };
                 // Whoever asked may have gone on.
-                let _ = reply.send(found.map_or(without, DiagnosticsReport::Ready));
+                let _ = reply.send(found.map_or(DiagnosticsReport::NotReady, |found| report(found, &name)));
                 is_ready
             };
             // The answer is of use to the next one who asks, even if it is late.
@@ -397,8 +392,24 @@ impl Running {
 async fn sync(running: &mut Running, texts: Vec<Text>, closing: &CancellationToken) -> Result<(), Closed> {
     tokio::select! {
         biased;
-        () = closing.cancelled() => Err(Closed),
-        synced = timeout(DEAF, running.client.sync(texts)) => synced.unwrap_or(Err(Closed)),
+        () = closing.cancelled() => return Err(Closed),
+        synced = timeout(DEAF, running.client.sync(texts)) => synced.unwrap_or(Err(Closed))?,
+    }
+    if let Some(read) = running.client.read() {
+        running.waiting.spawn(async move {
+            read.await;
+            false
+        });
+    }
+    Ok(())
+}
+
+fn report(found: Found, server: &str) -> DiagnosticsReport {
+    match found {
+        Found::Certain(found) => DiagnosticsReport::Ready(found),
+        Found::Presumed(found) => {
+            DiagnosticsReport::Partly { found, missing: Vec::new(), presumed: vec![server.to_owned()] }
+        }
     }
 }
 

@@ -35,6 +35,8 @@ struct Character {
     hangs: bool,
     capabilities: Value,
     answers: Option<Arc<dyn Fn() -> Result<Value, RpcError> + Send + Sync>>,
+    /// How often it reads on; always where that is not said.
+    reads: Option<Arc<tokio::sync::Semaphore>>,
     /// Printed before anything else.
     garbage: &'static str,
 }
@@ -79,6 +81,13 @@ impl Handler for Script {
                     let edit = json!({ "edit": { "changes": {} } });
                     let answer = peer.request("workspace/applyEdit", edit).await.unwrap_or_default();
                     if drops { Err(RpcError::new(-32802, "busy")) } else { Ok(answer) }
+                }))
+            }
+            method if method.starts_with("$/") && self.character.reads.is_some() => {
+                let (reads, unknown) = (self.character.reads.clone().unwrap(), RpcError::method_not_found(method));
+                Reply::Abortable(Box::pin(async move {
+                    reads.acquire().await.unwrap().forget();
+                    Err(unknown)
                 }))
             }
             "shutdown" | "textDocument/hover" => Reply::Now(Ok(Value::Null)),
@@ -411,23 +420,76 @@ async fn r11_4_the_end_comes_in_order() {
     server.connection.await.unwrap();
 }
 
+fn presumed(report: DiagnosticsReport) -> Vec<String> {
+    match report {
+        DiagnosticsReport::Partly { found, missing, presumed } => {
+            assert_eq!((missing.as_slice(), presumed.as_slice()), ([].as_slice(), ["played".to_owned()].as_slice()));
+            found.into_iter().map(|problem| problem.message).collect()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 #[tokio::test(start_paused = true)]
-async fn r17_1_a_server_that_never_says_of_which_text_it_speaks_is_as_good_as_none() {
+async fn r17_1_what_comes_last_without_a_version_is_presumed_to_be_of_the_text_that_was_sent() {
     let mut stage = stage(Character::default());
     let asked = stage.ask(file("a.py", "one"));
     let mut server = stage.started().await;
-    let opened = server.next("textDocument/didOpen").await;
-    server.push("a.py", None, "of some text").await;
-    assert_eq!(asked.await.unwrap(), DiagnosticsReport::Unavailable);
-    // Nobody waits for it any more.
+    server.next("textDocument/didOpen").await;
+    server.push("a.py", None, "of the syntax").await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    server.push("a.py", None, "of the types").await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!asked.is_finished(), "more may follow");
+    assert_eq!(presumed(asked.await.unwrap()), ["of the types"]);
     let start = Instant::now();
-    assert_eq!(stage.ask(file("a.py", "two")).await.unwrap(), DiagnosticsReport::Unavailable);
-    assert_eq!(stage.handle.known(file("a.py", "two"), Vec::new()), DiagnosticsReport::Unavailable);
+    assert_eq!(presumed(stage.handle.known(file("a.py", "one"), Vec::new())), ["of the types"]);
+    assert_eq!(presumed(stage.ask(file("a.py", "one")).await.unwrap()), ["of the types"]);
     assert_eq!(start.elapsed(), Duration::ZERO);
-    let version = opened["textDocument"]["version"].as_i64().map(|version| version + 1);
-    server.push("a.py", version, "found").await;
+
+    // What it said before the change is forgotten.
+    assert_eq!(stage.ask(file("a.py", "two")).await.unwrap(), DiagnosticsReport::NotReady);
+    assert_eq!(stage.handle.known(file("a.py", "two"), Vec::new()), DiagnosticsReport::NotReady);
+    server.push("a.py", None, "late").await;
     server.peer.request("workspace/workspaceFolders", Value::Null).await.unwrap();
-    assert_eq!(messages(stage.ask(file("a.py", "two")).await.unwrap()), ["found"]);
+    assert_eq!(stage.handle.known(file("a.py", "two"), Vec::new()), DiagnosticsReport::NotReady, "more may follow");
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    assert_eq!(presumed(stage.handle.known(file("a.py", "two"), Vec::new())), ["late"]);
+    // One that ends just before the asker's patience does, with what there is.
+    let asked = stage.ask(file("a.py", "three"));
+    tokio::time::sleep(Duration::from_millis(1400)).await;
+    server.push("a.py", None, "just in time").await;
+    assert_eq!(presumed(asked.await.unwrap()), ["just in time"]);
+
+    // One that names versions after all is taken at its word from then on.
+    let asked = stage.ask(file("a.py", "four"));
+    server.push("a.py", None, "of nobody knows which").await;
+    server.push("a.py", Some(4), "found").await;
+    server.push("a.py", None, "of nobody knows which").await;
+    assert_eq!(messages(asked.await.unwrap()), ["found"]);
+    assert_eq!(messages(stage.handle.known(file("a.py", "four"), Vec::new())), ["found"]);
+    stage.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r17_1_what_comes_before_a_busy_server_has_read_the_text_is_of_the_old_one() {
+    let busy = Arc::new(tokio::sync::Semaphore::new(1));
+    let mut stage = stage(Character { reads: Some(Arc::clone(&busy)), ..Character::default() });
+    let asked = stage.ask(file("a.py", "one"));
+    let mut server = stage.started().await;
+    server.next("textDocument/didOpen").await;
+    server.push("a.py", None, "of one").await;
+    assert_eq!(presumed(asked.await.unwrap()), ["of one"]);
+    // It is still at the first text when the second is sent.
+    let asked = stage.ask(file("a.py", "two"));
+    server.next("textDocument/didChange").await;
+    server.push("a.py", None, "of one again").await;
+    assert_eq!(asked.await.unwrap(), DiagnosticsReport::NotReady);
+    // Now it reads on; servers that work message by message tell the problems before they answer.
+    let asked = stage.ask(file("a.py", "two"));
+    server.push("a.py", None, "of two").await;
+    busy.add_permits(1);
+    assert_eq!(presumed(asked.await.unwrap()), ["of two"]);
     stage.close().await;
 }
 

@@ -88,10 +88,13 @@ pub struct DiagnosticsTarget {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiagnosticsReport {
     Ready(Vec<Diagnostic>),
-    /// Of several that look at the file these have not spoken in time.
+    /// Not certain, or not all that there is to know.
     Partly {
         found: Vec<Diagnostic>,
+        /// Of several that look at the file these have not spoken in time.
         missing: Vec<String>,
+        /// These do not say of which text they speak: what they said last is taken for that of the target, which they had by then.
+        presumed: Vec<String>,
     },
     /// Nothing for this version came in time.
     NotReady,

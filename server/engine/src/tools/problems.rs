@@ -37,37 +37,53 @@ pub(super) async fn after(target: DiagnosticsTarget, ctx: &ToolContext) -> Diagn
 
 /// The text for the model; empty where there is nothing to say. The lines of `before` are those of `base`, which `edits` changed.
 pub(super) fn changed(before: &DiagnosticsReport, after: &DiagnosticsReport, base: &Rope, now: &Rope) -> String {
-    let (after, missing) = match after {
-        DiagnosticsReport::Ready(after) => (after, None),
-        DiagnosticsReport::Partly { found, missing } => {
-            (found, Some(format!("Not in time with the new text: {}.", missing.join(", "))))
-        }
+    let (after, missing, presumed) = match after {
+        DiagnosticsReport::Ready(after) => (after, [].as_slice(), [].as_slice()),
+        DiagnosticsReport::Partly { found, missing, presumed } => (found, missing.as_slice(), presumed.as_slice()),
         DiagnosticsReport::NotReady => {
             return "Diagnostics of the new text were not ready in time.".to_owned();
         }
         DiagnosticsReport::Unavailable => return String::new(),
     };
-    let told = match before {
-        DiagnosticsReport::Ready(before) => {
+    let told = match whole(before) {
+        Some(before) => {
             let (new, mut fixed) = compare(before, after, base, now);
-            if missing.is_some() {
+            if !missing.is_empty() {
                 // They may be of those who have not spoken.
                 fixed.clear();
             }
             let room = MOST_SHOWN.saturating_sub(new.len()).max(1);
             let sections =
                 [section("New problems in this file", &new, MOST_SHOWN), section("Fixed by this edit", &fixed, room)];
-            if new.is_empty() && fixed.is_empty() && !after.is_empty() && missing.is_none() {
-                return format!("The edit changed none of the {} problems in this file.", after.len());
+            if new.is_empty() && fixed.is_empty() && !after.is_empty() && missing.is_empty() {
+                format!("The edit changed none of the {} problems in this file.", after.len())
+            } else {
+                sections.into_iter().flatten().collect::<Vec<_>>().join("\n")
             }
-            sections.into_iter().flatten().collect::<Vec<_>>().join("\n")
         }
         // Without a whole state before, all that is there now may be new.
-        DiagnosticsReport::Partly { .. } | DiagnosticsReport::NotReady | DiagnosticsReport::Unavailable => {
-            section("Problems in this file now", after, MOST_SHOWN).unwrap_or_default()
-        }
+        None => section("Problems in this file now", after, MOST_SHOWN).unwrap_or_default(),
     };
-    [told, missing.unwrap_or_default()].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    // Where nothing is told of them, nothing is claimed.
+    let is_presumed = !presumed.is_empty() && !told.is_empty();
+    let presumed = is_presumed.then(|| {
+        format!(
+            "{} names no version of the text: this is what it said last, after it had the new one.",
+            presumed.join(", ")
+        )
+    });
+    let missing = (!missing.is_empty()).then(|| format!("Not in time with the new text: {}.", missing.join(", ")));
+    let told = Some(told).filter(|told| !told.is_empty());
+    [told, presumed, missing].into_iter().flatten().collect::<Vec<_>>().join("\n")
+}
+
+/// What everybody who looks at the file had to say.
+fn whole(report: &DiagnosticsReport) -> Option<&[Diagnostic]> {
+    match report {
+        DiagnosticsReport::Ready(found) => Some(found),
+        DiagnosticsReport::Partly { found, missing, .. } if missing.is_empty() => Some(found),
+        DiagnosticsReport::Partly { .. } | DiagnosticsReport::NotReady | DiagnosticsReport::Unavailable => None,
+    }
 }
 
 /// New and fixed ones. A problem that only moved is neither: first those on the line to which the edit moved them are paired, then those of equal words.

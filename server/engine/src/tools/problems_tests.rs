@@ -85,6 +85,31 @@ fn r17_1_without_a_report_nothing_is_claimed() {
     check(DiagnosticsReport::NotReady, ready([error(1, "e")]), "a", "b", now);
 }
 
+#[test]
+fn r17_1_what_is_only_presumed_to_be_of_the_new_text_is_said_to_be() {
+    let presumed = |problems: &[Diagnostic], missing: &[&str]| DiagnosticsReport::Partly {
+        found: problems.to_vec(),
+        missing: missing.iter().map(|&name| name.to_owned()).collect(),
+        presumed: vec!["yaml-ls".to_owned()],
+    };
+    let note = "yaml-ls names no version of the text: this is what it said last, after it had the new one.";
+    let (old, new) = ([error(1, "old")], [error(1, "new")]);
+    let told = format!(
+        "New problems in this file:\n- error 1:5: new (rustc)\nFixed by this edit:\n- error 1:5: old (rustc)\n{note}"
+    );
+    check(presumed(&old, &[]), presumed(&new, &[]), "a", "b", &told);
+    let none = format!("The edit changed none of the 1 problems in this file.\n{note}");
+    check(presumed(&old, &[]), presumed(&old, &[]), "a", "b", &none);
+    // Where there is nothing to tell, nothing is presumed.
+    check(presumed(&[], &[]), presumed(&[], &[]), "a", "b", "");
+    // Those who were missing before may have had it all along.
+    let now = format!("Problems in this file now:\n- error 1:5: new (rustc)\n{note}");
+    check(presumed(&old, &["eslint"]), presumed(&new, &[]), "a", "b", &now);
+    let partly =
+        format!("New problems in this file:\n- error 1:5: new (rustc)\n{note}\nNot in time with the new text: eslint.");
+    check(presumed(&old, &[]), presumed(&new, &["eslint"]), "a", "b", &partly);
+}
+
 async fn written(bench: &Bench) -> String {
     bench.put("/w/a", "one\n");
     bench.open("/w/a", 4, "one\n");
