@@ -20,7 +20,7 @@ fuzz_target!(|text: &str| {
         .collect();
     for edit in &edits {
         for replace_all in [false, true] {
-            let Ok(matched) = find_edit(&file, Replacement { replace_all, ..*edit }) else { continue };
+            let Ok(matched) = find_edit(original, Replacement { replace_all, ..*edit }) else { continue };
             let after = taken_back(&file, &matched.edits);
             let is_plain = ![original, edit.old, edit.new].iter().any(|text| text.contains('\r'));
             let replaced = original.replacen(edit.old, edit.new, 1);
@@ -33,7 +33,7 @@ fuzz_target!(|text: &str| {
         }
     }
     if edits.len() > 1
-        && let Ok(matched) = find_edits(&file, &edits)
+        && let Ok(matched) = find_edits(original, &edits)
     {
         taken_back(&file, &matched.edits);
     }

@@ -50,6 +50,15 @@ impl EditSet {
         Self::checked(base.len_bytes(), edits)
     }
 
+    /// The same for a text in one piece.
+    pub(crate) fn of_str(base: &str, edits: Vec<TextEdit>) -> Result<Self, EditError> {
+        let mut ends = edits.iter().flat_map(|edit| [edit.range.start, edit.range.end]);
+        match ends.find(|at| !base.is_char_boundary(*at)) {
+            Some(at) => Err(EditError::BadOffset { at }),
+            None => Self::checked(base.len(), edits),
+        }
+    }
+
     /// The smallest edit by lines, then by words and characters inside changed lines, that makes `after` of `before`.
     pub fn between(before: &Rope, after: &Rope) -> Self {
         between::between(before, after)
@@ -84,6 +93,22 @@ impl EditSet {
             text.remove(start..end);
             text.insert(start, &edit.text);
         }
+        Ok(text)
+    }
+
+    /// The same for a text in one piece.
+    pub(crate) fn apply_str(&self, base: &str) -> Result<String, EditError> {
+        if base.len() != self.base_len {
+            return Err(EditError::WrongBase { expected: self.base_len, found: base.len() });
+        }
+        let mut text = String::with_capacity(self.after_len());
+        let mut done = 0;
+        for edit in &self.edits {
+            text.push_str(base.get(done..edit.range.start).ok_or(EditError::BadOffset { at: edit.range.start })?);
+            text.push_str(&edit.text);
+            done = edit.range.end;
+        }
+        text.push_str(base.get(done..).ok_or(EditError::BadOffset { at: done })?);
         Ok(text)
     }
 
@@ -191,6 +216,11 @@ impl EditSet {
     /// Of edits that the caller knows to be in order and inside of the text.
     pub(crate) fn sorted(base_len: usize, edits: Vec<TextEdit>) -> Self {
         Self::from_sorted(base_len, edits)
+    }
+
+    /// First `self`, then `next`, as one.
+    pub(crate) fn then(&self, next: &EditSet) -> Result<EditSet, EditError> {
+        compose::compose(self, next)
     }
 
     /// Each edit made for the text after the one before it, as one. `edits` is not empty.

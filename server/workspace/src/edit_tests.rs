@@ -186,6 +186,16 @@ proptest! {
     }
 
     #[test]
+    fn a_text_in_one_piece_is_edited_as_a_rope(base in text(), picks in picks(), other in text()) {
+        let (rope, edits) = (Rope::from_str(&base), edits_of(&base, &picks));
+        prop_assert_eq!(edits.apply_str(&base).unwrap(), edits.apply(&rope).unwrap().to_string());
+        // What does not fit is refused alike.
+        let of_other = edits.edits().to_vec();
+        prop_assert_eq!(EditSet::of_str(&other, of_other.clone()), EditSet::new(&Rope::from_str(&other), of_other));
+        prop_assert_eq!(edits.apply_str(&other).is_err(), edits.apply(&Rope::from_str(&other)).is_err());
+    }
+
+    #[test]
     fn compose_is_one_after_the_other(base in text(), first in picks(), next in picks()) {
         let rope = Rope::from_str(&base);
         let first = edits_of(&base, &first);

@@ -14,13 +14,10 @@ mod several;
 mod stages;
 mod windows;
 
-use std::borrow::Cow;
-
 use memchr::memmem;
-use ropey::Rope;
 
-use crate::edit::{EditSet, TextEdit};
-use lf::{LfText, Lines, normalised};
+use crate::edit::{EditError, EditSet, TextEdit};
+use lf::{LfText, Place, normalised};
 use stages::{Found, Search};
 
 pub use hunks::{HunkError, HunkProblem, find_hunks};
@@ -66,13 +63,9 @@ pub enum MatchError {
 
 /// The edits that carry out `replacement` in `text`. The new text gets the line endings of the place that it replaces. At a place that matches only
 /// loosely, what the edit does not change stays as the file has it.
-pub fn find_edit(text: &Rope, replacement: Replacement<'_>) -> Result<Matched, MatchError> {
-    find_edit_joined(text, &Cow::from(text), replacement)
-}
-
-/// The same, where the text is at hand in one piece too.
-pub fn find_edit_joined(text: &Rope, joined: &str, replacement: Replacement<'_>) -> Result<Matched, MatchError> {
-    fit(text, joined, replacement).map(|(matched, _)| matched)
+pub fn find_edit(text: &str, replacement: Replacement<'_>) -> Result<Matched, MatchError> {
+    let file = LfText::new(text);
+    fit(&Place::new(&file), replacement).map(|(matched, _)| matched)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,22 +75,21 @@ enum Fit {
 }
 
 /// With how the old text was found.
-fn fit(text: &Rope, original: &str, replacement: Replacement<'_>) -> Result<(Matched, Fit), MatchError> {
+fn fit(place: &Place<'_>, replacement: Replacement<'_>) -> Result<(Matched, Fit), MatchError> {
+    let file = place.file;
     let Replacement { old, new, replace_all } = replacement;
     if old == new {
         return Err(MatchError::NoChange);
     }
     if old.is_empty() {
-        return Ok((fill(text, new)?, Fit::Exact));
+        return Ok((fill(file.original, new)?, Fit::Exact));
     }
     let (old_lf, new_lf) = (normalised(old).0, normalised(new).0);
     if old_lf == new_lf {
         return Err(MatchError::NoChangeAfterLineEndings);
     }
-    let file = LfText::new(original);
-    let lines = Lines::new(&file.text);
-    let search = Search { file: &file, lines: &lines, old: &old_lf, new: &new_lf, replace_all };
-    let found = match literal_place(&file, original, replacement) {
+    let search = Search { file, lines: &place.lines, old: &old_lf, new: &new_lf, replace_all };
+    let found = match literal_place(file, replacement) {
         Some(start) => search.exact_at(&[start])?,
         None => search.exact()?,
     };
@@ -106,7 +98,7 @@ fn fit(text: &Rope, original: &str, replacement: Replacement<'_>) -> Result<(Mat
         None => (search.relaxed()?, Fit::Loose),
     };
     match found {
-        Some(found) => Ok((finished(text, &file, found)?, fit)),
+        Some(found) => Ok((finished(file, found)?, fit)),
         None => Err(missed(&search, old)),
     }
 }
@@ -123,8 +115,8 @@ fn missed(search: &Search<'_>, old: &str) -> MatchError {
 }
 
 /// An empty file has no text to replace.
-fn fill(text: &Rope, new: &str) -> Result<Matched, MatchError> {
-    if text.len_bytes() > 0 {
+fn fill(text: &str, new: &str) -> Result<Matched, MatchError> {
+    if !text.is_empty() {
         return Err(MatchError::EmptyOld);
     }
     let edits = EditSet::single(0, 0..0, new.to_owned());
@@ -132,28 +124,34 @@ fn fill(text: &Rope, new: &str) -> Result<Matched, MatchError> {
 }
 
 /// The place of an old text with `\r` in it, where it stands exactly once with those: then it is told apart from the same lines with other endings.
-fn literal_place(file: &LfText<'_>, original: &str, replacement: Replacement<'_>) -> Option<usize> {
+fn literal_place(file: &LfText<'_>, replacement: Replacement<'_>) -> Option<usize> {
     let old = replacement.old.as_bytes();
     if replacement.replace_all || memchr::memchr(b'\r', old).is_none() {
         return None;
     }
-    let at = memmem::find(original.as_bytes(), old)?;
-    let again = memmem::find(&original.as_bytes()[at + 1..], old);
+    let text = file.original.as_bytes();
+    let at = memmem::find(text, old)?;
+    let again = memmem::find(&text[at + 1..], old);
     let (start, end) = (file.normalised_offset(at), file.normalised_offset(at + old.len()));
-    (again.is_none() && file.original(start) == at && file.original(end) == at + old.len()).then_some(start)
+    (again.is_none() && file.original_offset(start) == at && file.original_offset(end) == at + old.len()).then_some(start)
 }
 
-fn finished(text: &Rope, file: &LfText<'_>, found: Found) -> Result<Matched, MatchError> {
-    let edits = found.edits.iter().map(|edit| file.to_original(edit)).filter(|edit| changes(text, edit)).collect();
-    let edits = EditSet::new(text, edits).map_err(|_| MatchError::NotFound { nearest: None })?;
+fn finished(file: &LfText<'_>, found: Found) -> Result<Matched, MatchError> {
+    let edits = edits_of(file, &found.edits).map_err(|_| MatchError::NotFound { nearest: None })?;
     if edits.is_empty() {
         return Err(MatchError::AlreadyInPlace { line: found.line + 1 });
     }
     Ok(Matched { edits, replacements: found.replacements, warnings: found.warnings })
 }
 
-fn changes(text: &Rope, edit: &TextEdit) -> bool {
-    text.get_byte_slice(edit.range.clone()).is_none_or(|old| old != edit.text.as_str())
+/// Edits of the text with `\n` for line breaks, as those of the original; without those that change nothing of it.
+fn edits_of<'a>(
+    file: &LfText<'_>,
+    edits: impl IntoIterator<Item = &'a TextEdit>,
+) -> Result<EditSet, EditError> {
+    let edits = edits.into_iter().map(|edit| file.to_original(edit));
+    let changes = |edit: &TextEdit| file.original.get(edit.range.clone()).is_none_or(|old| old != edit.text);
+    EditSet::of_str(file.original, edits.filter(changes).collect())
 }
 
 /// As many as a reader can use.

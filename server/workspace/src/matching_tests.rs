@@ -3,11 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
+use ropey::Rope;
 
 use super::*;
 
 fn find(file: &str, old: &str, new: &str) -> Result<Matched, MatchError> {
-    find_edit(&Rope::from_str(file), Replacement { old, new, replace_all: false })
+    find_edit(file, Replacement { old, new, replace_all: false })
 }
 
 fn edited(file: &str, old: &str, new: &str) -> (String, Vec<String>) {
@@ -294,7 +295,7 @@ fn r3_2_c10_several_matches_are_an_error_with_their_lines() {
 #[test]
 fn r3_2_replace_all_takes_every_match() {
     let all = |file: &str, old: &str, new: &str| {
-        let matched = find_edit(&Rope::from_str(file), Replacement { old, new, replace_all: true }).unwrap();
+        let matched = find_edit(file, Replacement { old, new, replace_all: true }).unwrap();
         (matched.replacements, matched.edits.apply(&Rope::from_str(file)).unwrap().to_string())
     };
     assert_eq!(all("a b a\r\na", "a", "$&c"), (3, "$&c b $&c\r\n$&c".into()));
@@ -524,7 +525,7 @@ proptest! {
         let lf = normalised(&file).0.into_owned();
         let lines: Vec<&str> = lf.lines().collect();
         let old: String = lines.iter().skip(from).take(len).map(|line| format!("{spaces}{}\n", look_alikes::folded(line.trim()))).collect();
-        if let Ok(matched) = find_edit(&Rope::from_str(&file), Replacement { old: &old, new: &new, replace_all: all }) {
+        if let Ok(matched) = find_edit(&file, Replacement { old: &old, new: &new, replace_all: all }) {
             let rope = Rope::from_str(&file);
             let after = matched.edits.apply(&rope).unwrap().to_string();
             prop_assert_ne!(&after, &file);
@@ -568,12 +569,12 @@ proptest! {
 
     #[test]
     fn nothing_that_a_model_sends_panics(file in "(?s).{0,60}", old in "(?s).{0,20}", new in "(?s).{0,20}", replace_all in any::<bool>()) {
-        let _ = find_edit(&Rope::from_str(&file), Replacement { old: &old, new: &new, replace_all });
+        let _ = find_edit(&file, Replacement { old: &old, new: &new, replace_all });
     }
 
     #[test]
     fn nothing_that_is_nearly_in_the_file_panics(file in file(), old in "(a|b|c|x|1|\\(|é|\"|\u{201C}| |\t|\\\\n|\\\\\"|\n|\r|\r\n){1,12}", new in "(a|b|é|\"| |\t|\\\\n|\n|\r\n){0,12}", replace_all in any::<bool>()) {
-        if let Ok(matched) = find_edit(&Rope::from_str(&file), Replacement { old: &old, new: &new, replace_all }) {
+        if let Ok(matched) = find_edit(&file, Replacement { old: &old, new: &new, replace_all }) {
             prop_assert!(matched.edits.apply(&Rope::from_str(&file)).is_ok());
         }
     }

@@ -189,7 +189,7 @@ async fn change(path: AbsPath, plan: Plan, ctx: &ToolContext) -> Result<Change, 
             let (edits, warnings) = if hunks.is_empty() {
                 (EditSet::between(&base.text, &base.text), Vec::new())
             } else {
-                let matched = find_hunks(&base.text, &hunks).map_err(|error| unmatched(&base, &error, ctx))?;
+                let matched = find_hunks(&base.joined(), &hunks).map_err(|error| unmatched(&base, &error, ctx))?;
                 (matched.edits, matched.warnings)
             };
             let notes = warnings.into_iter().map(|warning| format!("Note: {warning}")).collect();

@@ -2,7 +2,7 @@
 
 use copydesk_workspace::disk::DiskError;
 use copydesk_workspace::edit::EditSet;
-use copydesk_workspace::matching::{MatchError, NearMiss, Replacement, find_edit_joined};
+use copydesk_workspace::matching::{MatchError, NearMiss, Replacement, find_edit};
 use ropey::Rope;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -82,8 +82,7 @@ fn fill(base: Snapshot, text: &str, ctx: &ToolContext) -> Result<Change, ToolErr
 
 fn replace(base: Snapshot, input: &Input, ctx: &ToolContext) -> Result<Change, ToolError> {
     let replacement = Replacement { old: &input.old_string, new: &input.new_string, replace_all: input.replace_all };
-    let matched =
-        find_edit_joined(&base.text, &base.joined(), replacement).map_err(|error| unmatched(&base, error, ctx))?;
+    let matched = find_edit(&base.joined(), replacement).map_err(|error| unmatched(&base, error, ctx))?;
     if matched.edits.is_empty() {
         return Err(unmatched(&base, MatchError::NoChange, ctx));
     }

@@ -75,7 +75,7 @@ impl Tool for MultiEdit {
 }
 
 fn modify(base: Snapshot, edits: &[Item], ctx: &ToolContext) -> Result<Change, ToolError> {
-    let matched = find_edits(&base.text, &replacements(edits)).map_err(|error| unmatched(&base, error, edits, ctx))?;
+    let matched = find_edits(&base.joined(), &replacements(edits)).map_err(|error| unmatched(&base, error, edits, ctx))?;
     let mut notes = vec![counted(edits.len(), matched.replacements)];
     notes.extend(matched.warnings.into_iter().map(|warning| format!("Note on {warning}")));
     Change::modify(base, matched.edits, notes, ctx)
@@ -83,8 +83,7 @@ fn modify(base: Snapshot, edits: &[Item], ctx: &ToolContext) -> Result<Change, T
 
 /// The first of the edits writes the text that the others change.
 fn create(path: AbsPath, edits: &[Item]) -> Result<Change, ToolError> {
-    let nothing = Rope::new();
-    let matched = match find_edits(&nothing, &replacements(edits)) {
+    let matched = match find_edits("", &replacements(edits)) {
         Ok(matched) => matched,
         // An empty file is made from nothing.
         Err(_) if matches!(edits, [only] if only.new_string.is_empty()) => {
@@ -95,7 +94,7 @@ fn create(path: AbsPath, edits: &[Item]) -> Result<Change, ToolError> {
             return Err(ToolError::Tell(format!("{path} was not created: {which}: {}.", error.problem)));
         }
     };
-    let text = matched.edits.apply(&nothing).map_err(|error| ToolError::Tell(error.to_string()))?;
+    let text = matched.edits.apply(&Rope::new()).map_err(|error| ToolError::Tell(error.to_string()))?;
     Change::create(path, text.to_string())
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ropey::Rope;
 
-use super::lf::{LfText, Lines};
+use super::lf::{LfText, Lines, Place};
 use super::near_miss::{nearest, unclear_indentation};
 use super::rewrite::Window;
 use super::windows::{Fold, windows};
@@ -54,11 +54,10 @@ pub enum HunkProblem {
 
 /// The edits that carry out `hunks`, all of them found in `text` as it is. Line endings, the final newline and, at a place that matches only loosely, what
 /// the hunk does not change stay as the file has them.
-pub fn find_hunks(text: &Rope, hunks: &[Hunk]) -> Result<Matched, HunkError> {
-    let original = text.to_string();
-    let file = LfText::new(&original);
-    let lines = Lines::new(&file.text);
-    let mut search = Search { file: &file, lines: &lines, from: 0 };
+pub fn find_hunks(text: &str, hunks: &[Hunk]) -> Result<Matched, HunkError> {
+    let file = LfText::new(text);
+    let Place { file, lines } = &Place::new(&file);
+    let mut search = Search { file, lines, from: 0 };
     let mut placed: Vec<Placed<'_>> = Vec::with_capacity(hunks.len());
     for hunk in hunks {
         let fail = |problem| HunkError { line: hunk.line, problem };
@@ -70,9 +69,8 @@ pub fn find_hunks(text: &Rope, hunks: &[Hunk]) -> Result<Matched, HunkError> {
         placed.push(place);
     }
     let line = hunks.first().map_or(1, |hunk| hunk.line);
-    let edits = placed.iter().flat_map(|place| &place.edits).map(|edit| file.to_original(edit));
-    let edits = edits.filter(|edit| super::changes(text, edit)).collect();
-    let edits = EditSet::new(text, edits).map_err(|_| HunkError { line, problem: HunkProblem::Overlap })?;
+    let edits = super::edits_of(file, placed.iter().flat_map(|place| &place.edits))
+        .map_err(|_| HunkError { line, problem: HunkProblem::Overlap })?;
     if edits.is_empty() {
         return Err(HunkError { line, problem: HunkProblem::NoChange });
     }

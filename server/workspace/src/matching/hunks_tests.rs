@@ -17,9 +17,8 @@ fn hunks(body: &str) -> Vec<Hunk> {
 }
 
 fn patched(file: &str, body: &str) -> Result<(String, Vec<String>), HunkError> {
-    let file = Rope::from_str(file);
-    let matched = find_hunks(&file, &hunks(body))?;
-    Ok((matched.edits.apply(&file).unwrap().to_string(), matched.warnings))
+    let matched = find_hunks(file, &hunks(body))?;
+    Ok((matched.edits.apply_str(file).unwrap(), matched.warnings))
 }
 
 /// An exact match, without a warning.

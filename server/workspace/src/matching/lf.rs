@@ -7,7 +7,7 @@ use crate::edit::TextEdit;
 /// Offsets are bytes of `text`.
 pub(super) struct LfText<'a> {
     pub(super) text: Cow<'a, str>,
-    original: &'a str,
+    pub(super) original: &'a str,
     /// Offsets of the `\n` that are two bytes in the original.
     pairs: Vec<usize>,
 }
@@ -19,7 +19,7 @@ impl<'a> LfText<'a> {
     }
 
     /// The offset in the original.
-    pub(super) fn original(&self, at: usize) -> usize {
+    pub(super) fn original_offset(&self, at: usize) -> usize {
         at + self.pairs.partition_point(|pair| *pair < at)
     }
 
@@ -28,7 +28,7 @@ impl<'a> LfText<'a> {
         let (mut low, mut high) = (at.saturating_sub(self.pairs.len()), at.min(self.text.len()));
         while low < high {
             let middle = low.midpoint(high);
-            if self.original(middle) < at {
+            if self.original_offset(middle) < at {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -43,12 +43,12 @@ impl<'a> LfText<'a> {
             "\n" => edit.text.clone(),
             other => edit.text.replace('\n', other),
         };
-        TextEdit { range: self.original(edit.range.start)..self.original(edit.range.end), text }
+        TextEdit { range: self.original_offset(edit.range.start)..self.original_offset(edit.range.end), text }
     }
 
     /// Whether the range holds a `\r` that stands alone.
     pub(super) fn has_lone_cr(&self, start: usize, end: usize) -> bool {
-        let text = &self.original.as_bytes()[self.original(start)..self.original(end)];
+        let text = &self.original.as_bytes()[self.original_offset(start)..self.original_offset(end)];
         memchr::memchr_iter(b'\r', text).any(|at| text.get(at + 1) != Some(&b'\n'))
     }
 
@@ -60,7 +60,7 @@ impl<'a> LfText<'a> {
         let text = self.text.as_bytes();
         let after = memchr::memchr(b'\n', &text[edit.range.start..]).map(|at| at + edit.range.start);
         let found = after.or_else(|| memchr::memrchr(b'\n', &text[..edit.range.start]));
-        found.map_or("\n", |at| &self.original[self.original(at)..self.original(at + 1)])
+        found.map_or("\n", |at| &self.original[self.original_offset(at)..self.original_offset(at + 1)])
     }
 }
 
@@ -84,6 +84,27 @@ pub(super) fn normalised(text: &str) -> (Cow<'_, str>, Vec<usize>) {
     }
     out.push_str(&text[done..]);
     (Cow::Owned(out), pairs)
+}
+
+/// A text that is looked into, gone over once however often that is.
+pub(super) struct Place<'a> {
+    pub(super) file: &'a LfText<'a>,
+    /// Of the text with `\n` for line breaks.
+    pub(super) lines: Lines<'a>,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn new(file: &'a LfText<'a>) -> Self {
+        #[cfg(test)]
+        GONE_OVER.set(GONE_OVER.get() + file.original.len());
+        Self { file, lines: Lines::new(&file.text) }
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Bytes of the texts that were looked into.
+    pub(super) static GONE_OVER: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// The lines of a text with `\n`, without their breaks. A break at the end starts no further line.

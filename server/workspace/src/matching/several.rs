@@ -1,10 +1,7 @@
 //! Several replacements in one text, as one edit: each is looked for in the text before all of them and in the text that those before it leave, and what the
 //! two disagree about is refused. So the order makes no difference, and a replacement may still build on what one before it wrote.
 
-use std::borrow::Cow;
-
-use ropey::Rope;
-
+use super::lf::{LfText, Place};
 use super::{Fit, MatchError, Matched, Replacement, fit};
 use crate::edit::EditSet;
 
@@ -33,40 +30,44 @@ pub enum SeveralProblem {
 }
 
 /// All replacements as one edit of `text`, or none. C13.
-pub fn find_edits(text: &Rope, replacements: &[Replacement<'_>]) -> Result<Matched, SeveralError> {
-    let mut all = Matched { edits: EditSet::between(text, text), replacements: 0, warnings: Vec::new() };
-    let mut now = text.clone();
+pub fn find_edits(text: &str, replacements: &[Replacement<'_>]) -> Result<Matched, SeveralError> {
+    let mut all = Matched { edits: EditSet::sorted(text.len(), Vec::new()), replacements: 0, warnings: Vec::new() };
+    let file = LfText::new(text);
+    let first = Place::new(&file);
+    let mut now = text.to_owned();
     for (index, replacement) in replacements.iter().enumerate() {
         let failed = |problem| SeveralError { index, problem };
-        let next = find_next(text, &now, &all.edits, *replacement).map_err(failed)?;
+        let next = find_next(&first, &now, &all.edits, *replacement).map_err(failed)?;
         // Edits of these very texts fit.
         let unfit = |_| failed(SeveralProblem::Overlap);
-        all.edits = all.edits.compose(text, &next.edits).map_err(unfit)?;
-        now = next.edits.apply(&now).map_err(unfit)?;
+        all.edits = all.edits.then(&next.edits).map_err(unfit)?;
+        now = next.edits.apply_str(&now).map_err(unfit)?;
         all.replacements += next.replacements;
         all.warnings.extend(next.warnings.into_iter().map(|warning| format!("edit {}: {warning}", index + 1)));
     }
     match replacements.len().checked_sub(1) {
-        Some(last) if now == *text => Err(SeveralError { index: last, problem: SeveralProblem::NoChange }),
+        Some(last) if now == text => Err(SeveralError { index: last, problem: SeveralProblem::NoChange }),
         _ => Ok(all),
     }
 }
 
-/// The edit of `now`, which `before` made of `text`.
+/// The edit of `now`, which `before` made of what is at `first`.
 fn find_next(
-    text: &Rope,
-    now: &Rope,
+    first: &Place<'_>,
+    now: &str,
     before: &EditSet,
     replacement: Replacement<'_>,
 ) -> Result<Matched, SeveralProblem> {
-    let here = fit(now, &Cow::from(now), replacement);
+    let first = fit(first, replacement);
     if before.is_empty() {
-        return Ok(here?.0);
+        return Ok(first?.0);
     }
-    let first = fit(text, &Cow::from(text), replacement);
+    let file = LfText::new(now);
+    let here = fit(&Place::new(&file), replacement);
     match (here, first) {
         (Ok((here, how)), Ok((first, _))) => match first.edits.rebase(before) {
-            Ok(moved) if moved.apply(now) == here.edits.apply(now) => Ok(here),
+            // Other edits may come to the same.
+            Ok(moved) if moved == here.edits || moved.apply_str(now) == here.edits.apply_str(now) => Ok(here),
             Ok(_) => Err(SeveralProblem::TwoMeanings),
             // Those before it took care of some of the places.
             Err(_) if replacement.replace_all && how == Fit::Exact => Ok(here),

@@ -13,8 +13,7 @@ fn every<'a>(old: &'a str, new: &'a str) -> Replacement<'a> {
 }
 
 fn after(text: &str, replacements: &[Replacement<'_>]) -> Result<String, SeveralError> {
-    let text = Rope::from_str(text);
-    find_edits(&text, replacements).map(|matched| matched.edits.apply(&text).unwrap().to_string())
+    find_edits(text, replacements).map(|matched| matched.edits.apply_str(text).unwrap())
 }
 
 /// In the order that is given and in the other one.
@@ -98,6 +97,18 @@ fn a_failure_names_its_edit_and_what_the_text_before_has_instead() {
     assert!(matches!(problem, SeveralProblem::Match(MatchError::NotFound { nearest: Some(_) })), "{problem}");
     assert_eq!(refused("one\n", &[one("one", "two"), one("two", "one")]), (1, SeveralProblem::NoChange));
     assert_eq!(refused("one\n", &[one("one", "one")]), (0, SeveralProblem::Match(MatchError::NoChange)));
+}
+
+/// The text before all of them is gone over once, and the one that each leaves.
+#[test]
+fn r10_1_each_text_is_gone_over_once() {
+    let lines: Vec<String> = (100..200).map(|n| format!("line {n}\r\n")).collect();
+    let olds: Vec<String> = (120..160).map(|n| format!("line {n}")).collect();
+    let replacements: Vec<_> = olds.iter().map(|old| one(old, "LINE ...")).collect();
+    let before = super::super::lf::GONE_OVER.get();
+    assert!(after(&lines.concat(), &replacements).is_ok());
+    let gone_over = super::super::lf::GONE_OVER.get() - before;
+    assert_eq!(gone_over, replacements.len() * lines.concat().len());
 }
 
 proptest! {
