@@ -133,7 +133,8 @@ fn literal_place(file: &LfText<'_>, replacement: Replacement<'_>) -> Option<usiz
     let at = memmem::find(text, old)?;
     let again = memmem::find(&text[at + 1..], old);
     let (start, end) = (file.normalised_offset(at), file.normalised_offset(at + old.len()));
-    (again.is_none() && file.original_offset(start) == at && file.original_offset(end) == at + old.len()).then_some(start)
+    (again.is_none() && file.original_offset(start) == at && file.original_offset(end) == at + old.len())
+        .then_some(start)
 }
 
 fn finished(file: &LfText<'_>, found: Found) -> Result<Matched, MatchError> {
@@ -145,10 +146,7 @@ fn finished(file: &LfText<'_>, found: Found) -> Result<Matched, MatchError> {
 }
 
 /// Edits of the text with `\n` for line breaks, as those of the original; without those that change nothing of it.
-fn edits_of<'a>(
-    file: &LfText<'_>,
-    edits: impl IntoIterator<Item = &'a TextEdit>,
-) -> Result<EditSet, EditError> {
+fn edits_of<'a>(file: &LfText<'_>, edits: impl IntoIterator<Item = &'a TextEdit>) -> Result<EditSet, EditError> {
     let edits = edits.into_iter().map(|edit| file.to_original(edit));
     let changes = |edit: &TextEdit| file.original.get(edit.range.clone()).is_none_or(|old| old != edit.text);
     EditSet::of_str(file.original, edits.filter(changes).collect())

@@ -2,6 +2,7 @@
 //! between one row's end and the next one's start. Pure: contents are the caller's.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use copydesk_workspace::encoding;
 use copydesk_workspace::hash::ContentHash;
@@ -28,7 +29,8 @@ pub(super) struct Book {
 
 #[derive(Debug, Clone)]
 pub(super) struct Filed {
-    pub(super) file: FileReview,
+    /// Shared with the books that this one goes on from: only the files of further rows are copied.
+    pub(super) file: Arc<FileReview>,
     /// How many rows it is made of.
     pub(super) rows: usize,
 }
@@ -69,11 +71,11 @@ impl Book {
         let index = self.file_at(&row.path, &before, row.before);
         let filed = &mut self.files[index];
         filed.rows += 1;
-        let file = &mut filed.file;
         let (Some(before), Some(after)) = (before, after) else {
             self.add_lost(index, row, contents);
             return;
         };
+        let file = Arc::make_mut(&mut filed.file);
         file.user(&before);
         match &row.by {
             By::Accept { hunks } => file.accept_all(hunks),
@@ -104,7 +106,7 @@ impl Book {
         }
         let is_decision = matches!(row.by, By::Accept { .. } | By::Reject { .. });
         if let Some(to) = row.moved_to.clone().filter(|_| !is_decision) {
-            self.files[index].file.moved(to, number);
+            Arc::make_mut(&mut self.files[index].file).moved(to, number);
         }
         self.place(index, row);
     }
@@ -113,7 +115,7 @@ impl Book {
     fn add_lost(&mut self, index: usize, row: &Change, contents: &Contents) {
         let after = side(row.after.as_ref(), contents);
         let unknown = || row.after.map_or(Side::Absent, |after| Side::Opaque(after.hash));
-        let file = &mut self.files[index].file;
+        let file = Arc::make_mut(&mut self.files[index].file);
         match &row.by {
             By::Accept { hunks } => file.accept_all(hunks),
             By::Reject { .. } | By::Agent | By::Command | By::Undo { .. } => {
@@ -129,7 +131,7 @@ impl Book {
         }
         let unknown = || stored.map_or(Side::Absent, |stored| Side::Opaque(stored.hash));
         let before = before.clone().unwrap_or_else(unknown);
-        self.files.push(Filed { file: FileReview::new(path.clone(), before, stored), rows: 0 });
+        self.files.push(Filed { file: Arc::new(FileReview::new(path.clone(), before, stored)), rows: 0 });
         let index = self.files.len() - 1;
         self.at.insert(path.clone(), index);
         index
@@ -145,7 +147,7 @@ impl Book {
         if let Some(other) = self.at.insert(to, index)
             && other != index
         {
-            self.files[other].file.outdate();
+            Arc::make_mut(&mut self.files[other].file).outdate();
             self.files[other].rows += 1;
         }
     }

@@ -1,6 +1,7 @@
 //! Rows of changes, replayed: what becomes of files as a whole, of decisions, and of what the user did in between.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use copydesk_workspace::path::AbsPath;
 use copydesk_workspace::review::{HunkId, HunkState};
@@ -69,7 +70,8 @@ impl Rows {
     /// The file that stands at `name`, or stood there last.
     fn file(&self, name: &str) -> FileReview {
         let book = self.book();
-        book.files().iter().rfind(|filed| *filed.file.path() == path(name)).unwrap().file.clone()
+        let filed = book.files().iter().rfind(|filed| *filed.file.path() == path(name)).unwrap();
+        FileReview::clone(&filed.file)
     }
 }
 
@@ -102,6 +104,21 @@ fn undoing(file: &FileReview, ids: &[HunkId]) -> Vec<String> {
         Undoing::MoveBack { to } => format!("move to {to}"),
     });
     steps.collect()
+}
+
+/// Whoever still has the book that it goes on from sees it as it was.
+#[test]
+fn r10_1_a_further_row_copies_only_the_file_that_it_is_of() {
+    let mut rows = Rows::default();
+    rows.edit("a", "1\n", "2\n");
+    rows.edit("b", "1\n", "2\n");
+    let before = rows.book();
+    let mut after = before.clone();
+    after.add(&rows.edit("b", "2\n", "3\n").clone(), &rows.contents);
+    let same = |index: usize| Arc::ptr_eq(&before.files()[index].file, &after.files()[index].file);
+    assert_eq!((same(0), same(1)), (true, false));
+    let [old, new] = [&before, &after].map(|book| shown(&book.files()[1].file));
+    assert_eq!((old, new), (vec!["1/>2/".to_owned()], vec!["1/>3/".to_owned()]));
 }
 
 #[test]

@@ -140,11 +140,11 @@ impl Reviews {
             };
             let mut file = book.index(path).map(|index| book.files()[index].file.clone());
             if let Some(file) = &mut file {
-                file.user(&standing.side());
+                Arc::make_mut(file).user(&standing.side());
             }
             let mut accepted = Vec::new();
             for id in ids {
-                if file.as_mut().is_some_and(|file| file.accept(id)) {
+                if file.as_mut().is_some_and(|file| Arc::make_mut(file).accept(id)) {
                     accepted.push(id);
                 } else {
                     let state = file.as_ref().and_then(|file| file.state(id));

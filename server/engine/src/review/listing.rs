@@ -181,9 +181,9 @@ impl Reviews {
         let file = match seen.filter(|seen| seen.present == present) {
             Some(seen) => seen.file.clone(),
             None => {
-                let mut file = file.clone();
-                file.user(&present);
-                Arc::new(file)
+                let mut file = Arc::clone(file);
+                Arc::make_mut(&mut file).user(&present);
+                file
             }
         };
         self.saw(book, index, Seen { rows: *rows, present, stamp, file: file.clone() });

@@ -75,7 +75,8 @@ impl Tool for MultiEdit {
 }
 
 fn modify(base: Snapshot, edits: &[Item], ctx: &ToolContext) -> Result<Change, ToolError> {
-    let matched = find_edits(&base.joined(), &replacements(edits)).map_err(|error| unmatched(&base, error, edits, ctx))?;
+    let matched =
+        find_edits(&base.joined(), &replacements(edits)).map_err(|error| unmatched(&base, error, edits, ctx))?;
     let mut notes = vec![counted(edits.len(), matched.replacements)];
     notes.extend(matched.warnings.into_iter().map(|warning| format!("Note on {warning}")));
     Change::modify(base, matched.edits, notes, ctx)
