@@ -42,6 +42,8 @@ mod plain_lsp;
 mod questions;
 #[path = "all/read_only_commands.rs"]
 mod read_only_commands;
+#[path = "all/real_formatters.rs"]
+mod real_formatters;
 #[path = "all/scripted_model.rs"]
 mod scripted_model;
 #[path = "all/sessions.rs"]

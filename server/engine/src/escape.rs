@@ -1,4 +1,4 @@
-//! Shows a text so that nothing in it hides: control, invisible and direction-changing characters are written out (R8.4).
+//! Shows a text so that nothing in it hides: control, invisible and direction-changing characters are written out (R8.4). Or takes out what colours it.
 
 use std::collections::BTreeSet;
 
@@ -24,6 +24,18 @@ pub fn escaped_line(text: &str) -> String {
 /// The characters of `text` that `escaped` would write out, line breaks of any kind aside.
 pub(crate) fn hidden(text: impl Iterator<Item = char>) -> BTreeSet<char> {
     text.filter(|c| !matches!(c, '\n' | '\t' | '\r') && is_hidden(*c)).collect()
+}
+
+/// Terminals' colours: `ESC [ … letter` (ECMA-48, 5.4).
+pub(crate) fn without_escapes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut pieces = text.split("\u{1b}[");
+    plain.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let parameters = piece.find(|c: char| !matches!(c, ' '..='?')).unwrap_or(piece.len());
+        plain.extend(piece[parameters..].chars().skip(1));
+    }
+    plain
 }
 
 /// Controls, formats, other spaces than the plain one, fillers and private use: Unicode's `Cc`, `Cf`, `Zs`, `Zl`, `Zp`, `Co`, and the letters that draw nothing.

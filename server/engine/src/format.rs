@@ -16,11 +16,12 @@ use copydesk_workspace::path::AbsPath;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
+use crate::escape::without_escapes;
 use crate::ports::{CommandEnd, Confinement, Files, Ids, Shell, ShellCommand, ShellOutcome};
 use crate::tool::Facts;
 
 use conditions::Above;
-use known::{KNOWN, Known, Safety};
+use known::{Declines, KNOWN, Known, Place, Safety};
 use trial::Trial;
 
 pub(crate) use known::repository_programs;
@@ -101,6 +102,7 @@ struct Ready<'a> {
     probe: Option<&'static str>,
     /// Codes of success besides 0.
     also_fine: &'static [i32],
+    declines: Declines,
     folder: AbsPath,
     is_named: bool,
 }
@@ -169,6 +171,7 @@ impl Formatting {
                     environment: &settings.environment,
                     probe: None,
                     also_fine: &[],
+                    declines: Declines::Never,
                     folder: self.facts.folder.clone(),
                     is_named: true,
                 });
@@ -203,7 +206,12 @@ impl Formatting {
                 environment: named.map_or(&NOTHING, |named| &named.environment),
                 probe: known.probe,
                 also_fine: known.also_fine,
-                folder: if known.in_own_folder { above.folder().await } else { self.facts.folder.clone() },
+                declines: known.declines,
+                folder: match known.place {
+                    Place::Session => self.facts.folder.clone(),
+                    Place::Own => above.folder().await,
+                    Place::With(name) => above.folder_with(name).await,
+                },
                 is_named: false,
             });
         }
@@ -233,7 +241,7 @@ impl Formatting {
         None
     }
 
-    /// `Ok(None)`: it is not there.
+    /// `Ok(None)`: it is not there, or has nothing to do with the file.
     async fn run(&self, formatter: &Ready<'_>, path: &AbsPath, text: &str) -> Result<Option<String>, String> {
         let program = formatter.words.first().cloned().unwrap_or_default();
         if self.learned.lock().absent.contains(&program) {
@@ -268,10 +276,11 @@ impl Formatting {
         };
         let (outcome, made) = trial.run(self.cancel.child_token()).await?;
         match outcome.end {
-            CommandEnd::Exited(code) if code == 0 || formatter.also_fine.contains(&code) => match made {
-                Some(made) => taken(made, given).map(Some),
-                None => Err("it gave no answer".to_owned()),
-            },
+            CommandEnd::Exited(code) if formatter.has_declined(code, made.as_deref(), given) => Ok(None),
+            CommandEnd::Exited(code) if code == 0 || formatter.also_fine.contains(&code) => {
+                let answer = made.ok_or("it gave no answer").and_then(|made| taken(made, given));
+                answer.map(Some).map_err(|reason| words(&outcome).unwrap_or_else(|| reason.to_owned()))
+            }
             CommandEnd::Exited(NOT_THERE) if !formatter.is_named => {
                 self.learned.lock().absent.insert(program);
                 Ok(None)
@@ -299,6 +308,14 @@ impl Learned {
 }
 
 impl Ready<'_> {
+    fn has_declined(&self, code: i32, made: Option<&[u8]>, given: &str) -> bool {
+        match self.declines {
+            Declines::Never => false,
+            Declines::Silently => code == 0 && made.is_some_and(<[u8]>::is_empty),
+            Declines::WithCode(own) => code == own && made == Some(given.as_bytes()),
+        }
+    }
+
     /// Beside the file, so that what is configured around it counts.
     fn folder_of_copy(&self, path: &AbsPath, id: &str) -> AbsPath {
         path.parent().unwrap_or_else(|| self.folder.clone()).join(format!(".copydesk-{id}"))
@@ -306,14 +323,14 @@ impl Ready<'_> {
 }
 
 /// The answer, where it can be the file's text: a mark at its start is for the file to have (R1.2).
-fn taken(made: Vec<u8>, given: &str) -> Result<String, String> {
-    let text = String::from_utf8(made).map_err(|_| "its answer is no text in UTF-8".to_owned())?;
+fn taken(made: Vec<u8>, given: &str) -> Result<String, &'static str> {
+    let text = String::from_utf8(made).map_err(|_| "its answer is no text in UTF-8")?;
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     if text.trim().is_empty() && !given.trim().is_empty() {
-        return Err("it answered with an empty text".to_owned());
+        return Err("it answered with an empty text");
     }
     if !encoding::stays_text(&text) {
-        return Err("its answer is no text, but holds NUL or many control characters".to_owned());
+        return Err("its answer is no text, but holds NUL or many control characters");
     }
     Ok(text)
 }
@@ -327,7 +344,8 @@ fn has_extension<'a>(path: &AbsPath, mut extensions: impl Iterator<Item = &'a st
 }
 
 fn words(outcome: &ShellOutcome) -> Option<String> {
-    let text = outcome.output.head.trim();
+    let text = without_escapes(&outcome.output.head);
+    let text = text.trim();
     let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= MOST_WORDS);
     let shown = end.map_or_else(|| text.to_owned(), |end| format!("{}…", &text[..end]));
     (!shown.is_empty()).then_some(shown)

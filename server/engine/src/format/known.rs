@@ -20,8 +20,28 @@ pub(super) struct Known {
     pub(super) probe: Option<&'static str>,
     /// Codes of success besides 0: some tell by their code of what they could not mend.
     pub(super) also_fine: &'static [i32],
-    /// It looks for its configuration in the folder in which it runs, not in that of the path.
-    pub(super) in_own_folder: bool,
+    pub(super) declines: Declines,
+    pub(super) place: Place,
+}
+
+/// How it says, besides giving the text back, that a file is not one of its own: of another kind, or switched off in its configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Declines {
+    Never,
+    /// It succeeds, and answers nothing.
+    Silently,
+    /// It gives the text back, and ends with this code.
+    WithCode(i32),
+}
+
+/// Where it runs: many look for their configuration there and above, not beside the path that they are told.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    Session,
+    /// The folder of the file.
+    Own,
+    /// The nearest folder beside or above the file that holds this; the session's where none does.
+    With(&'static str),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +100,8 @@ const fn pipe(
         safety: Safety::Reads,
         probe: None,
         also_fine: &[],
-        in_own_folder: false,
+        declines: Declines::Never,
+        place: Place::Session,
     }
 }
 
@@ -97,6 +118,7 @@ pub(super) const KNOWN: &[Known] = &[
     pipe("gofmt", &["go"], "gofmt", &[]),
     Known {
         safety: Safety::RunsProject,
+        place: Place::With(".formatter.exs"),
         ..pipe(
             "mix",
             &["ex", "exs", "eex", "heex", "leex", "neex", "sface"],
@@ -106,21 +128,26 @@ pub(super) const KNOWN: &[Known] = &[
     },
     pipe("zig", &["zig"], "zig", &["fmt", "--stdin"]),
     pipe("zig", &["zon"], "zig", &["fmt", "--stdin", "--zon"]),
-    Known { also_fine: &[1], ..pipe("ktlint", &["kt", "kts"], "ktlint", &["-F", "--stdin", "--log-level=error"]) },
+    // Its log goes where the text goes.
+    Known {
+        also_fine: &[1],
+        place: Place::Own,
+        ..pipe("ktlint", &["kt", "kts"], "ktlint", &["-F", "--stdin", "--log-level=none"])
+    },
     pipe("dart", &["dart"], "dart", &["format"]),
     pipe("terraform", &["tf", "tfvars"], "terraform", &["fmt", "-"]),
     pipe("gleam", &["gleam"], "gleam", &["format", "--stdin"]),
     pipe("shfmt", &["sh", "bash"], "shfmt", &["--filename", "{path}"]),
     pipe("nixfmt", &["nix"], "nixfmt", &[]),
     Known {
-        in_own_folder: true,
+        place: Place::Own,
         ..pipe("rustfmt", &["rs"], "rustfmt", &["--quiet", "--emit", "stdout", "--edition", "{edition}"])
     },
     pipe("htmlbeautifier", &["erb"], "htmlbeautifier", &[]),
-    pipe("latexindent", &["tex"], "latexindent", &["-s", "-g", "/dev/null", "-"]),
+    pipe("latexindent", &["tex"], "latexindent", &["-g", "/dev/null", "-"]),
     pipe("ormolu", &["hs"], "ormolu", &["--stdin-input-file", "{path}"]),
     pipe("cljfmt", &["clj", "cljs", "cljc", "edn"], "cljfmt", &["fix", "--quiet", "-"]),
-    Known { in_own_folder: true, ..pipe("dfmt", &["d"], "dfmt", &[]) },
+    Known { place: Place::Own, ..pipe("dfmt", &["d"], "dfmt", &[]) },
     Known {
         safety: Safety::RunsProject,
         also_fine: &[1],
@@ -135,7 +162,8 @@ pub(super) const KNOWN: &[Known] = &[
         condition: Condition::Depends("prettier"),
         local: NODE,
         safety: Safety::RunsProject,
-        ..pipe("prettier", WEB, "prettier", &["--stdin-filepath", "{path}"])
+        declines: Declines::Silently,
+        ..pipe("prettier", WEB, "prettier", &["--ignore-unknown", "--stdin-filepath", "{path}"])
     },
     Known {
         condition: Condition::Depends("oxfmt"),
@@ -151,7 +179,9 @@ pub(super) const KNOWN: &[Known] = &[
     Known {
         condition: Condition::Beside(&["biome.json", "biome.jsonc"]),
         local: NODE,
-        ..pipe("biome", WEB, "biome", &["format", "--stdin-file-path={path}"])
+        declines: Declines::WithCode(1),
+        place: Place::Own,
+        ..pipe("biome", WEB, "biome", &["format", "--files-ignore-unknown=true", "--stdin-file-path={path}"])
     },
     Known {
         condition: Condition::Beside(&[".clang-format", "_clang-format"]),
@@ -174,9 +204,10 @@ pub(super) const KNOWN: &[Known] = &[
         ]),
         ..pipe("ruff", PYTHON, "ruff", &["format", "--stdin-filename", "{path}", "-"])
     },
+    // It fetches ruff where it has not done so before, which takes a network.
     Known {
-        probe: Some("uv format --help"),
-        ..pipe("uv", PYTHON, "uv", &["format", "--", "--stdin-filename", "{path}", "-"])
+        probe: Some("uv --offline format -- -"),
+        ..pipe("uv", PYTHON, "uv", &["--offline", "format", "--", "--stdin-filename", "{path}", "-"])
     },
     // There is another program of this name.
     Known {

@@ -16,8 +16,16 @@ use crate::ports::{
 
 type Job = Box<dyn FnOnce(&MemoryDisk) -> ShellOutcome + Send>;
 
-/// The text for the command and the text that goes in; a failure by its code and words.
-type Format = Box<dyn Fn(&str, &str) -> Result<String, (i32, &'static str)> + Send>;
+/// The text for the command and the text that goes in.
+type Format = Box<dyn Fn(&str, &str) -> Answer + Send>;
+
+/// How a formatter ends.
+pub(crate) struct Answer {
+    pub(crate) code: i32,
+    /// Its complaints.
+    pub(crate) words: &'static str,
+    pub(crate) text: String,
+}
 
 /// Runs what the test puts in, in order; without that it prints the command.
 #[derive(Default)]
@@ -54,8 +62,15 @@ impl BenchShell {
         lock(&self.jobs).push_back(Box::new(job));
     }
 
-    /// Commands of formatters are not run, but this.
+    /// Commands of formatters are not run, but this; a failure by its code and words.
     pub(crate) fn formats(&self, format: impl Fn(&str, &str) -> Result<String, (i32, &'static str)> + Send + 'static) {
+        self.answers(move |command, text| match format(command, text) {
+            Ok(text) => Answer { code: 0, words: "", text },
+            Err((code, words)) => Answer { code, words, text: String::new() },
+        });
+    }
+
+    pub(crate) fn answers(&self, format: impl Fn(&str, &str) -> Answer + Send + 'static) {
         *lock(&self.format) = Some(Box::new(format));
     }
 
@@ -91,13 +106,9 @@ impl BenchShell {
         let input = named(command.split(" <'").nth(1)?)?;
         let output = named(command.rsplit(" >'").next()?)?;
         let input = String::from_utf8(self.disk.read(&input).ok()?).unwrap();
-        match format(command, &input) {
-            Ok(text) => {
-                self.disk.put(&output, text);
-                Some(printed(""))
-            }
-            Err((code, words)) => Some(ShellOutcome { end: CommandEnd::Exited(code), ..printed(words) }),
-        }
+        let Answer { code, words, text } = format(command, &input);
+        self.disk.put(&output, text);
+        Some(ShellOutcome { end: CommandEnd::Exited(code), ..printed(words) })
     }
 
     /// The next command gives what is sent here, and ends well when this is dropped.

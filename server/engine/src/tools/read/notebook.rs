@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::super::lines::{Window, counted};
+use crate::escape::without_escapes;
 use crate::output::Limits;
 
 /// Of the outputs of one cell.
@@ -209,18 +210,6 @@ fn outputs(outputs: &[String], most_bytes: usize) -> String {
     }
     text.push_str("</outputs>\n");
     text
-}
-
-/// Terminals' colours: `ESC [ … letter` (ECMA-48, 5.4).
-fn without_escapes(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut pieces = text.split("\u{1b}[");
-    plain.push_str(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        let parameters = piece.find(|c: char| !matches!(c, ' '..='?')).unwrap_or(piece.len());
-        plain.extend(piece[parameters..].chars().skip(1));
-    }
-    plain
 }
 
 fn ended(text: &str) -> String {
