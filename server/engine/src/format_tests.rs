@@ -278,7 +278,9 @@ async fn a_formatter_runs_where_it_finds_its_configuration() {
     let check = async |files: &[&str], file: &str, folder: &str| {
         let mut bench = bench(all());
         bench.config.guards = Guards::without([Guard::Trust]);
-        files.iter().for_each(|name| drop(bench.put(&format!("/w/{name}"), "")));
+        for name in files {
+            bench.put(&format!("/w/{name}"), "");
+        }
         bench.put(&format!("/w/{file}"), "x\n");
         bench.done(EDIT, edit(file, "x", "y")).await;
         let folders: Vec<_> = bench.shell.commands().into_iter().map(|command| command.folder).collect();
