@@ -423,6 +423,79 @@ async fn r5_3_an_undo_that_was_recorded_and_not_done_is_done_after_another_turn(
     assert_eq!(desk.text("a").as_deref(), Some("two\n"));
 }
 
+#[tokio::test]
+async fn r5_3_r18_1_an_undo_that_was_not_done_is_told_by_the_text_however_that_is_stored() {
+    use TextEncoding::{Utf8, Utf8Bom, Utf16Le};
+    let all = [Utf8, Utf8Bom, Utf16Le];
+    // How the undo is recorded: as of a document, whatever its file is like, or as of the file.
+    let recorded = all.into_iter().flat_map(|file| [(file, Utf8), (file, file)]);
+    for (file, recorded, now) in recorded.flat_map(|(file, recorded)| all.map(|now| (file, recorded, now))) {
+        for (is_open, is_done, goes_on) in
+            (0..8).map(|bits| [1, 2, 4].map(|bit| bits & bit != 0)).map(|[a, b, c]| (a, b, c))
+        {
+            let case = format!("{file:?} {recorded:?} {now:?} {is_open} {is_done} {goes_on}");
+            let mut desk = Desk::new().await;
+            desk.put("a", encode("one\n", file));
+            desk.turn("x", &[edit("a", "one", "two")]).await;
+            let by = By::Undo { of: vec![desk.world.changes.of(desk.session.id())[0].id] };
+            let recorder = desk.session.context().recording.recorder(MessageId::new("msg_undo"), None, by, MOST_KEPT);
+            let content = |text: &str| Some(NewContent::of_text(&Rope::from(text), recorded, None));
+            let row = FileChanged { before: content("two\n"), after: content("one\n"), ..changed("a", None, None) };
+            recorder.record(vec![row]).await.unwrap();
+            let (text, first) = if is_done { ("one\n", "one") } else { ("two\n", "two") };
+            // The user may have stored it otherwise since.
+            desk.put("a", encode(text, now));
+            let uri = is_open.then(|| desk.open("a", text));
+            let stands = |desk: &Desk| match &uri {
+                Some(uri) => desk.buffer(uri),
+                None => decode(&desk.bytes("a").unwrap()).unwrap().0.into_owned(),
+            };
+            if goes_on {
+                desk.turn("y", &[edit("a", first, "three")]).await;
+                assert_eq!(desk.undo(UndoWhat::Last).await, ["a: restored"], "{case}");
+                assert_eq!(stands(&desk), text, "{case}");
+            }
+            let undone = desk.session.undo(UndoWhat::Last).await;
+            assert_eq!(undone.is_err(), is_done, "{case} {undone:?}");
+            assert_eq!(stands(&desk), "one\n", "{case}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn r5_3_an_undo_that_only_changes_how_a_text_is_stored_is_told_by_its_bytes() {
+    for (is_open, is_done) in [(false, false), (false, true), (true, false), (true, true)] {
+        let desk = Desk::new().await;
+        let (plain, marked) = (b"one\n".as_slice(), b"\xef\xbb\xbfone\n".as_slice());
+        let ids = desk.by_command("msg_1", vec![changed("a", Some(plain), Some(marked))]).await;
+        let by = By::Undo { of: ids };
+        let recorder = desk.session.context().recording.recorder(MessageId::new("msg_undo"), None, by, MOST_KEPT);
+        recorder.record(vec![changed("a", Some(marked), Some(plain))]).await.unwrap();
+        desk.put("a", if is_done { plain } else { marked });
+        if is_open {
+            desk.open("a", "one\n");
+        }
+        let undone = desk.session.undo(UndoWhat::Redo).await;
+        assert_eq!(undone == Err(UndoError::NothingToRedo), !is_done, "{is_open} {is_done} {undone:?}");
+    }
+}
+
+#[tokio::test]
+async fn r5_3_r6_2_a_redo_that_its_editor_has_not_saved_is_done() {
+    let mut desk = Desk::new().await;
+    desk.put("a", "one\n");
+    desk.editor.put_buffer("/home/user/project/a", "one\n");
+    desk.editor.serves_texts(TextAccess { reads: true, writes: true }, Taking::Keeps);
+    desk.turn("x", &[edit("a", "one", "two")]).await;
+    for _ in 0..2 {
+        for (what, text) in [(UndoWhat::Last, "one\n"), (UndoWhat::Redo, "two\n")] {
+            assert_eq!(desk.undo(what.clone()).await, ["a: restored"], "{what:?}");
+            assert_eq!(desk.editor.held_text("/home/user/project/a").as_deref(), Some(text), "{what:?}");
+            assert_eq!(desk.text("a").as_deref(), Some("one\n"));
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn r5_1_commands_that_are_asked_for_together_are_answered_in_their_order() {
     let mut desk = Desk::new().await;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use copydesk_workspace::disk::{Disk, DiskError, Operation};
 use copydesk_workspace::document::Document;
+use copydesk_workspace::encoding::{TextEncoding, decode, encode};
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::DocKey;
 use copydesk_workspace::uri::uri_from_path;
@@ -90,7 +91,7 @@ impl Desk {
 
     fn open(&self, file: &str, text: &str) -> String {
         let path = in_project(file);
-        let saved = self.text(file).map(|text| ContentHash::of(text.as_bytes()));
+        let saved = self.bytes(file).map(|bytes| ContentHash::of(decode(&bytes).unwrap().0.as_bytes()));
         let uri = uri_from_path(&path);
         self.world.connection.overlay.open(Document {
             uri: uri.clone(),

@@ -6,18 +6,19 @@ use std::sync::Arc;
 use copydesk_workspace::disk::DiskError;
 use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::AbsPath;
+use ropey::Rope;
 use tokio_util::sync::CancellationToken;
 
 use super::net::{Net, filled, groups, is_nothing};
 use super::ops::{Op, Present, Ring, Todo, join_moves, ops};
-use super::plan::{Known, Loaded, Slot, State, Step, take};
+use super::plan::{Known, Loaded, Slot, State, Step, is_as_before, take};
 use super::recorder::{FileChanged, Recorder, Recording};
 use super::{UndoOutcome, UndoReport, UndoneFile};
 use crate::ids::{MessageId, SessionId};
 use crate::message::FileDiff;
 use crate::ports::{By, Change, ChangeId, FileContent, Files, StoreError};
 use crate::tool::CommitError;
-use crate::view::{Snapshot, Source, View, ViewError};
+use crate::view::{Source, View, ViewError};
 
 /// Names the undo in the change log of the overlay, and in the editor's list of undo steps.
 pub(crate) const UNDO: &str = "undo";
@@ -83,28 +84,33 @@ impl Back<'_> {
             // What came later has found the file as the undo had left it.
             let mut later = all.iter().skip_while(|other| other.id != row.id).skip(1);
             let is_of_path = |other: &&Change| other.path == row.path || *other.target() == row.path;
-            if let Some(later) = later.find(|other| !is_nothing(other) && is_of_path(other)) {
-                let found = later.before.filter(|_| later.path == row.path);
-                if hash(&found) == hash(&row.before) {
-                    never.push(row.id);
+            let is_as_before = match later.find(|other| !is_nothing(other) && is_of_path(other)) {
+                Some(later) => {
+                    let found = later.before.filter(|_| later.path == row.path);
+                    let text = self.text_stored_otherwise(found.as_ref(), row).await;
+                    is_as_before(row, text.as_ref(), found.map(|found| found.hash))
                 }
-                continue;
-            }
-            let is_before = match (self.present(&row.path).await, &row.before) {
-                (Ok(present), None) => present.hash.is_none() && present.snapshot.is_none(),
-                (Ok(present), Some(before)) => match &present.snapshot {
-                    // Not yet saved, the file holds what was before all the same.
-                    Some(Snapshot { hash, source: Source::Open { .. }, .. }) => *hash == before.hash,
-                    Some(snapshot) if snapshot.hash == before.hash => true,
-                    _ => present.hash == Some(before.hash),
-                },
-                (Err(_), _) => false,
+                None => self.present(&row.path).await.is_ok_and(|present| {
+                    let text = present.snapshot.as_ref().map(|snapshot| &snapshot.text);
+                    is_as_before(row, text, present.hash)
+                }),
             };
-            if is_before {
+            if is_as_before {
                 never.push(row.id);
             }
         }
         never
+    }
+
+    /// Where hashes cannot be compared, and the content is known.
+    async fn text_stored_otherwise(&self, found: Option<&FileContent>, row: &Change) -> Option<Rope> {
+        let found = found?;
+        let sides = [&row.before, &row.after].into_iter().flatten();
+        if sides.into_iter().all(|side| side.encoding == found.encoding) {
+            return None;
+        }
+        let known = self.content(Some(*found)).await.ok()?.ok()??;
+        known.text.map(|(text, _)| text)
     }
 
     async fn take_group(

@@ -9,6 +9,7 @@ use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 
 use super::net::Net;
+use crate::ports::{Change, FileContent, encoded};
 
 /// Conflicts of one file that are named by their lines. Finding the lines of one reads the whole text.
 const MOST_NAMED: usize = 20;
@@ -115,6 +116,21 @@ pub(super) fn take(slots: &mut BTreeMap<AbsPath, Slot>, change: &Loaded<'_>) -> 
             }
             step
         }
+    }
+}
+
+/// Whether what stands there, by its text and its bytes, is what stood there before `row` and not what it was to leave. The text tells, however it is stored
+/// on each side: the editor's may not be saved. Where it is the same on both, or there is none, the bytes do.
+pub(super) fn is_as_before(row: &Change, text: Option<&Rope>, bytes: Option<ContentHash>) -> bool {
+    let Some(before) = &row.before else { return text.is_none() && bytes.is_none() };
+    let is_text = |content: &FileContent| {
+        let (text, encoding) = text.zip(content.encoding)?;
+        Some(encoded(text, encoding).1 == content.hash)
+    };
+    match (is_text(before), row.after.as_ref().and_then(is_text)) {
+        (Some(is_before), after) if !is_before || after != Some(true) => is_before,
+        (None, Some(true)) => false,
+        (Some(_) | None, _) => bytes == Some(before.hash),
     }
 }
 
