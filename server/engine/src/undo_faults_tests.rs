@@ -392,6 +392,37 @@ async fn r5_2_c33_a_move_back_whose_text_or_bits_fail_has_not_begun_or_is_told()
 }
 
 #[tokio::test]
+async fn c23_r5_1_a_move_whose_text_fails_has_not_begun_or_is_told() {
+    let denied = |file: &str| DiskError::Denied(in_project(file));
+    let full = DiskError::Torn { path: in_project("z"), reason: "no space left on the device".to_owned() };
+    for (fails, is_stuck) in [(denied("z"), false), (denied("z"), true), (full.clone(), false), (full, true)] {
+        let mut desk = Desk::new().await;
+        desk.put("a", "one\n");
+        desk.world.disk.fail(Operation::Write, &in_project("z"), fails.clone());
+        if is_stuck {
+            desk.world.disk.fail(Operation::Rename, &in_project("z"), denied("z"));
+        }
+        desk.turn("x", &[patch("*** Update File: a\n*** Move to: z\n@@\n-one\n+two\n")]).await;
+        let (result, rows) = (desk.result(), desk.world.changes.of(desk.session.id()));
+        let is_begun = is_stuck || matches!(fails, DiskError::Torn { .. });
+        assert_eq!(
+            result.contains("it stands at /home/user/project/z by now"),
+            is_begun,
+            "{fails:?} {is_stuck} {result}"
+        );
+        assert_eq!(result.contains("a: MAY BE CHANGED"), is_begun, "{fails:?} {is_stuck} {result}");
+        assert_eq!(!rows.is_empty(), is_begun, "{fails:?} {is_stuck} {rows:?}");
+        let (stands, gone) = if is_begun { ("z", "a") } else { ("a", "z") };
+        assert_eq!((desk.text(stands).as_deref(), desk.text(gone)), (Some("one\n"), None), "{fails:?} {is_stuck}");
+        if is_begun {
+            desk.world.disk.mend(Operation::Rename, &in_project("z"));
+            assert_eq!(desk.undo(UndoWhat::Last).await, ["z: moved back to a"]);
+            assert_eq!((desk.text("a").as_deref(), desk.text("z")), (Some("one\n"), None));
+        }
+    }
+}
+
+#[tokio::test]
 async fn r5_3_an_undo_that_was_recorded_and_not_done_is_done_after_another_turn() {
     // The turn in between changes another file, or the same one.
     for (other, text) in [("b", "two\n"), ("a", "three\n")] {

@@ -13,6 +13,7 @@ use ropey::Rope;
 
 use super::apply::silent;
 use super::held::{Silent, is_asked};
+use super::record::may_have_come;
 use super::{Applied, Snapshot, Source, View};
 use crate::overlay::Unsaved;
 use crate::ports::{FileChange, FileChangeKind};
@@ -132,20 +133,33 @@ impl View {
         let (path, hash) = (relocation.key.path(), ContentHash::of(&relocation.bytes));
         let Some(target) = &relocation.target else { return self.files.remove_real(path.clone(), hash).await };
         let to = target.key.path();
-        self.files.rename_real(path.clone(), to.clone(), hash).await?;
-        if target.bytes == relocation.bytes {
-            return Ok(());
+        let write = async || match target.bytes == relocation.bytes {
+            true => Ok(()),
+            false => self.files.write_real(to.clone(), target.bytes.clone(), Expected::Bytes(hash)).await,
+        };
+        self.moved(path, to, hash, write()).await
+    }
+
+    /// Gives the file its other name, and lets `change` be done there. Where that fails it goes back: as if nothing had begun. Where something of it may be
+    /// done all the same, or it cannot go back, the error is `Torn`.
+    pub(super) async fn moved(
+        &self,
+        from: &AbsPath,
+        to: &AbsPath,
+        hash: ContentHash,
+        change: impl Future<Output = Result<(), DiskError>>,
+    ) -> Result<(), DiskError> {
+        self.files.rename_real(from.clone(), to.clone(), hash).await?;
+        let Err(error) = change.await else { return Ok(()) };
+        let torn = |reason: String| DiskError::Torn { path: from.clone(), reason };
+        let stands = format!("{error}; it stands at {to} by now");
+        if may_have_come(&error) {
+            return Err(torn(stands));
         }
-        let written = self.files.write_real(to.clone(), target.bytes.clone(), Expected::Bytes(hash)).await;
-        if let Err(error) = written {
-            // Back to where it was: the caller knows it as not begun.
-            if let Err(stays) = self.files.rename_real(to.clone(), path.clone(), hash).await {
-                let reason = format!("{error}; and it stays at {to}: {stays}");
-                return Err(DiskError::Torn { path: relocation.path.clone(), reason });
-            }
-            return Err(error);
+        match self.files.rename_real(to.clone(), from.clone(), hash).await {
+            Ok(()) => Err(error),
+            Err(stays) => Err(torn(format!("{stands}: {stays}"))),
         }
-        Ok(())
     }
 
     pub(super) async fn restore(&self, relocation: &Relocation) -> Result<(), String> {

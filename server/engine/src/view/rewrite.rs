@@ -150,17 +150,7 @@ impl View {
         };
         let Some(target) = &rewrite.moved_to else { return self.change(&path, from, to).await };
         let hash = ContentHash::of(&from.bytes);
-        self.files.rename_real(path.clone(), target.clone(), hash).await?;
-        let Err(error) = self.change(target, from, to).await else { return Ok(()) };
-        let stands = format!("{error}; it stands at {target} by now");
-        if may_have_come(&error) {
-            return Err(DiskError::Torn { path, reason: stands });
-        }
-        // Back to where it was: as if nothing had begun.
-        match self.files.rename_real(target.clone(), path.clone(), hash).await {
-            Ok(()) => Err(error),
-            Err(stays) => Err(DiskError::Torn { path, reason: format!("{stands}: {stays}") }),
-        }
+        self.moved(&path, target, hash, self.change(target, from, to)).await
     }
 
     /// Of a file that stays where it is.
