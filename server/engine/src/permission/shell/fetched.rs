@@ -6,6 +6,7 @@ use super::expansion::Scope;
 use super::options::Arg;
 use super::outputs::unknown;
 use super::programs::{at_home, uses};
+use super::remote::CONTAINERS;
 use super::version_control::{abbreviates, named_after};
 use super::without_options::behind;
 use super::{FileAccess, FileUse, Place};
@@ -20,7 +21,7 @@ struct Copies {
 
 const COPIES: &[Copies] = &[
     Copies {
-        programs: &["docker", "podman", "nerdctl"],
+        programs: CONTAINERS,
         verbs: &[&["cp"], &["container", "cp"], &["compose", "cp"], &["context", "export"]],
         moves: false,
     },

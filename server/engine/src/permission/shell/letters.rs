@@ -1,13 +1,15 @@
 //! Letters of short options, a program a row: what stands behind one in a cluster is another option, or its value. The only place that says so, for all
 //! that is asked of these programs; after their manuals.
 
+use super::remote::CONTAINERS;
+
 /// As for getopt: `:` behind a letter that takes a value. Letters that are not here take none.
 const LETTERS: &[(&[&str], &str)] = &[
     (&["apt", "apt-get"], "c:o:t:"),
     (&["bison", "yacc"], "b:D:F:L:o:p:S:"),
     (&["csplit"], "b:f:n:"),
     (&["curl"], "A:b:C:c:D:d:e:E:F:H:h:K:m:o:P:Q:r:t:T:u:U:w:x:X:y:Y:z:"),
-    (&["docker", "podman", "nerdctl"], "a:c:e:f:H:h:l:m:n:p:s:u:v:w:"),
+    (CONTAINERS, "a:c:e:f:H:h:l:m:n:p:s:u:v:w:"),
     (&["fd", "fdfind"], "c:d:E:e:j:o:S:t:"),
     (&["flex"], "C:D:o:P:S:"),
     // Their options of one dash are words: whatever a letter begins is its value.

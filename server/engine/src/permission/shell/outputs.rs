@@ -7,6 +7,7 @@ use super::expansion::{Expanded, Scope};
 use super::file_programs::{Operands, Program};
 use super::options::{Arg, Parsed};
 use super::programs::{at_home, uses};
+use super::remote::CONTAINERS;
 use super::syntax::Span;
 use super::version_control::{abbreviates, has_letter};
 use super::without_options::first_words;
@@ -62,11 +63,7 @@ const WRITTEN: &[Options] = &[
         short: "Cg",
         long: &["--directory", "--cd", "--index-file", "--listed-incremental", "--volno-file"],
     },
-    Options {
-        programs: &["docker", "podman", "nerdctl"],
-        short: "o",
-        long: &["--output", "--cidfile", "--iidfile", "--metadata-file"],
-    },
+    Options { programs: CONTAINERS, short: "o", long: &["--output", "--cidfile", "--iidfile", "--metadata-file"] },
     Options {
         programs: &["pip", "pip3"],
         short: "dtw",
@@ -225,7 +222,7 @@ fn starts_with(arg: &Arg, start: &str) -> bool {
 
 /// Where `value` leads: of a build of containers, what stands behind `dest=` in `type=local,dest=x`.
 fn destinations(by: &str, value: &Arg) -> Vec<Arg> {
-    let is_build = matches!(by, "docker" | "podman" | "nerdctl");
+    let is_build = CONTAINERS.contains(&by);
     let text = value.text.as_deref().unwrap_or_default().replace('"', "");
     let fields: Option<Vec<(&str, &str)>> = text.split(',').map(|field| field.trim().split_once('=')).collect();
     match fields.filter(|fields| is_build && fields.iter().any(|(key, _)| key.eq_ignore_ascii_case("type"))) {
@@ -357,16 +354,15 @@ pub(super) fn runs_its_words(name: &str, call: &Call) -> bool {
     let verbs = || first_words(name, words).into_iter().filter_map(|at| words.get(at)?.text.as_deref());
     let first_operand = || texts().find(|text| !text.starts_with(['-', '+']));
     match name {
-        "watch" | "parallel" | "flock" | "script" => !words.is_empty(),
+        "watch" | "parallel" | "script" => !words.is_empty(),
+        // Not behind words whose end a `--` may be.
+        "flock" => words.len() == 1 || words.iter().take(2).any(|arg| arg.raw.starts_with('-')),
         "npm" | "pnpm" | "yarn" | "bun" => {
-            // Options may stand before it, and their values.
+            // Options may stand before it, and their values. Right behind `exec` the command is found, unless it is a text for a shell.
             let runs = |text: &str| matches!(text, "exec" | "dlx" | "explore") || text == "x" && second == "x";
-            (holds(&runs) || first_operand() == Some("x")) && words.len() > 1
+            let is_found = second == "exec" && name != "bun";
+            (holds(&runs) && !is_found || first_operand() == Some("x")) && words.len() > 1
         }
-        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "conda" | "mamba" | "micromamba" | "pixi" => {
-            (second == "run" || second.starts_with('-') && holds(&|text| text == "run")) && words.len() > 1
-        }
-        "bundle" => second.starts_with('-') && holds(&|text| text == "exec"),
         "cargo" => first_operand() == Some("watch"),
         // Of which version, or in which machine, may be said before.
         "nvm" => matches!(second, "exec" | "run"),

@@ -50,7 +50,7 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
                     files.extend(here(&call.span, name, FileAccess::Read, scope));
                 }
                 files.extend(fetched::written(name, call.words(), scope));
-                if matches!(name, "docker" | "podman" | "nerdctl") {
+                if remote::CONTAINERS.contains(&name) {
                     files.extend(fetched::mounted(name, call.words(), scope));
                 }
                 files.extend(outputs::by_list(name, call));
@@ -72,7 +72,7 @@ pub(super) fn judge(name: &str, call: &Call, scope: &Scope) -> Judged {
         judged.effect.runs_unseen = Some("a program that is not of the system".to_owned());
         judged.files.extend(call.args.first().into_iter().flat_map(|arg| uses(arg, name, FileAccess::Read, scope)));
     }
-    judged.inner = judged.inner.or_else(|| remote::inner(name, call));
+    judged.inner = judged.inner.or_else(|| remote::of_git(name, call));
     let code = code::code(name, call);
     judged.unknown.extend(code.unclear);
     judged.runs.extend(code.runs);
@@ -185,7 +185,7 @@ fn likely_file(by: &str, arg: &Arg, scope: &Scope) -> Vec<FileUse> {
     // `HERE:/THERE`: the one is judged as what is mounted, the other is a container's.
     let is_mount =
         |(here, there): (&str, &str)| !here.starts_with('-') && !here.contains('=') && there.starts_with('/');
-    if matches!(by, "docker" | "podman" | "nerdctl") && text.split_once(':').is_some_and(is_mount) {
+    if remote::CONTAINERS.contains(&by) && text.split_once(':').is_some_and(is_mount) {
         return Vec::new();
     }
     let lower = text.to_ascii_lowercase();

@@ -1,5 +1,5 @@
-//! Commands that run in another place: behind `ssh host`, in containers and pods. They are judged by their own words all the same, and by the files that they
-//! name where the place shares those of this machine.
+//! Commands in the words of others: behind `ssh host`, in containers and pods, behind the runner of a project. They are judged by their own words all the
+//! same, and by the files that they name where the place shares those of this machine.
 
 use super::code::{Code, Run, is_calm};
 use super::command::Call;
@@ -10,27 +10,43 @@ use super::version_control;
 use super::without_options::behind;
 use runners::{Place, Runner, all};
 
+pub(super) use runners::CONTAINERS;
+
 mod runners;
 
-/// Commands in the words of `call` that run in another place, as they are given there.
+/// Commands in the words of `call`, as they are given where they run.
 pub(super) fn commands(name: &str, call: &Call, code: &mut Code) {
     for runner in all().filter(|runner| runner.programs.contains(&name)) {
         let places: Option<Vec<_>> = runner.verbs.iter().map(|verb| behind(verb, call.words())).collect();
         if places.is_none() {
             code.unclear(&call.span, "more words behind which a command may stand than are looked at");
         }
+        if runner.place == Place::OfProject && runner.is_behind_options(call.words()) {
+            code.unclear(&call.span, "options before a command, which may say in which folder or how it runs");
+        }
         for words in places.into_iter().flatten().flatten() {
-            let command = runner.command(words, call, code);
-            match runner.place {
-                Place::Elsewhere => code.elsewhere.extend(command),
-                Place::SameFiles => code.beyond.extend(command),
-                Place::Here => code.here.extend(command),
-            }
+            let command = match runner.place {
+                Place::Elsewhere | Place::SameFiles | Place::Here => runner.command(words, call, code),
+                Place::OfProject => of_project(name, words, call, code),
+            };
+            let found = match runner.place {
+                Place::Elsewhere => &mut code.elsewhere,
+                Place::SameFiles => &mut code.beyond,
+                Place::Here | Place::OfProject => &mut code.here,
+            };
+            found.extend(command);
         }
     }
 }
 
 impl Runner {
+    /// Whether options of the program stand before what may be its verb.
+    fn is_behind_options(&self, words: &[Arg]) -> bool {
+        let is_verb =
+            |arg: &Arg| self.verbs.iter().flat_map(|verb| verb.first()).any(|verb| arg.text.as_deref() == Some(verb));
+        words.first().is_some_and(|first| first.raw.starts_with('-')) && words.iter().any(is_verb)
+    }
+
     /// `words`: behind the verb.
     fn command(&self, words: &[Arg], call: &Call, code: &mut Code) -> Option<Call> {
         let parsed = self.options.parse(words, Order::OptionsFirst);
@@ -73,6 +89,27 @@ impl Runner {
     }
 }
 
+/// `words`: behind the verb.
+fn of_project(name: &str, words: &[Arg], call: &Call, code: &mut Code) -> Option<Call> {
+    if words.is_empty() {
+        if call.input != Input::Nothing || call.is_open {
+            code.unclear(&call.span, "what its input holds may run");
+        }
+        return None;
+    }
+    // What stands before `--` and is no option is the command already, or the value of an option.
+    let is_option = |arg: &&Arg| arg.text.as_deref().is_some_and(|text| text.starts_with('-') && text != "--");
+    let options = words.iter().take_while(is_option).count();
+    let ends = words.get(options).is_some_and(|arg| arg.text.as_deref() == Some("--"));
+    let (options, command) = if ends { (&words[..options], &words[options + 1..]) } else { words.split_at(0) };
+    let is_plain = command.first().is_some_and(|first| !first.raw.starts_with('-'));
+    if !is_plain || options.iter().any(|option| is_other(name, option)) {
+        code.unclear(&call.span, "it runs a command that stands in its words");
+        return None;
+    }
+    Some(call.inner(command.to_vec(), call.args.len() - command.len()))
+}
+
 /// What stands behind the host is run there, as words that are joined by blanks.
 pub(super) fn ssh(call: &Call, code: &mut Code) {
     const OPTIONS: Spec = Spec { short: SSH, long: &[] };
@@ -105,24 +142,8 @@ pub(super) fn ssh(call: &Call, code: &mut Code) {
     }
 }
 
-/// A command that stands in the words of a project's runner, so that it is judged by its own name too.
-pub(super) fn inner(name: &str, call: &Call) -> Option<Call> {
-    const RUNNERS: [(&str, &str); 14] = [
-        ("uv", "run"),
-        ("poetry", "run"),
-        ("pipenv", "run"),
-        ("pdm", "run"),
-        ("hatch", "run"),
-        ("rye", "run"),
-        ("conda", "run"),
-        ("mamba", "run"),
-        ("micromamba", "run"),
-        ("pixi", "run"),
-        ("bundle", "exec"),
-        ("npm", "exec"),
-        ("pnpm", "exec"),
-        ("yarn", "exec"),
-    ];
+/// A command of git under another name, so that it is judged by its own too.
+pub(super) fn of_git(name: &str, call: &Call) -> Option<Call> {
     let words = call.words();
     // It passes on what it does not know.
     if name == "hub" {
@@ -130,25 +151,10 @@ pub(super) fn inner(name: &str, call: &Call) -> Option<Call> {
         return Some(call.inner([&[git], words].concat(), 1));
     }
     // As git calls its own.
-    if let Some(command) = name.strip_prefix("git-") {
-        let span = call.args.first()?.span.clone();
-        let named = ["git", command].map(|word| Arg::literal(word, span.clone()));
-        return Some(call.inner([&named[..], words].concat(), 1));
-    }
-    let second = words.first()?.text.as_deref()?;
-    if RUNNERS.contains(&(name, second)) {
-        // What stands before `--` and is no option is the command already, or the value of an option.
-        let is_option = |arg: &&Arg| arg.text.as_deref().is_some_and(|text| text.starts_with('-') && text != "--");
-        let options = words[1..].iter().take_while(is_option).count();
-        let ends = words.get(1 + options).is_some_and(|arg| arg.text.as_deref() == Some("--"));
-        let at = if ends { options + 2 } else { 1 };
-        let first = words.get(at).filter(|_| !words[1..at].iter().any(|option| is_other(name, option)))?;
-        return (!first.raw.starts_with('-')).then(|| call.inner(words[at..].to_vec(), at + 1));
-    }
-    if name == "flock" && words.len() > 1 && !words[0].raw.starts_with('-') && !words[1].raw.starts_with('-') {
-        return Some(call.inner(words[1..].to_vec(), 2));
-    }
-    None
+    let command = name.strip_prefix("git-")?;
+    let span = call.args.first()?.span.clone();
+    let named = ["git", command].map(|word| Arg::literal(word, span.clone()));
+    Some(call.inner([&named[..], words].concat(), 1))
 }
 
 /// An option by which the words are no program with its arguments: a line for a shell, a module, a script.
@@ -165,12 +171,52 @@ mod tests {
 
     use copydesk_workspace::path::AbsPath;
 
-    use super::all;
-    use crate::permission::shell::{Surroundings, analyse};
+    use super::{Place, all};
+    use crate::permission::shell::{Analysis, Surroundings, analyse};
+
+    fn analysed(text: &str) -> Analysis {
+        let (folder, home) = (AbsPath::new("/w").unwrap(), AbsPath::new("/home/u").unwrap());
+        analyse(text, Surroundings { folder: &folder, home: &home })
+    }
+
+    #[test]
+    fn r8_1_r8_2_a_command_behind_a_runner_of_a_project_is_found_or_asked() {
+        let runners = all().filter(|runner| runner.place == Place::OfProject);
+        let verbs = runners.flat_map(|runner| runner.programs.iter().map(move |name| (*name, runner.verbs[0][0])));
+        let verbs: Vec<(&str, &str)> = verbs.collect();
+        assert!(verbs.contains(&("uv", "run")) && verbs.contains(&("bundle", "exec")));
+        for (name, verb) in verbs {
+            for words in ["rm x", "rm x -- echo", "-- rm x", "--yes -y -- rm x"] {
+                let analysis = analysed(&format!("{name} {verb} {words}"));
+                let is_found = analysis.commands.iter().any(|command| command.pattern.starts_with("rm x"));
+                assert!(is_found && analysis.unknown.is_empty(), "{name} {verb} {words}");
+            }
+            let unclear = [
+                format!("{name} {verb} --some rm x"),
+                format!("{name} {verb} --some value -- rm x"),
+                format!("{name} {verb} --script -- rm x"),
+                format!("{name} {verb} -- --some rm x"),
+                format!("{name} --some {verb} rm x"),
+                format!("{name} --some value {verb} rm x"),
+                // A shell, which reads them.
+                format!("{name} {verb} <<< 'rm x'"),
+                format!("xargs {name} {verb}"),
+            ];
+            for text in unclear {
+                assert!(!analysed(&text).unknown.is_empty(), "{text}");
+            }
+        }
+        let analysis = analysed("flock f rm x");
+        assert!(analysis.commands.iter().any(|command| command.pattern == "rm x") && analysis.unknown.is_empty());
+        for text in
+            ["flock -n f rm x", "flock f -c 'rm x'", "flock f -- rm x", "flock -- f rm x", "flock f", "xargs flock f"]
+        {
+            assert!(!analysed(text).unknown.is_empty(), "{text}");
+        }
+    }
 
     #[test]
     fn r8_1_a_word_that_may_be_an_option_behind_the_place_is_unclear() {
-        let (folder, home) = (AbsPath::new("/w").unwrap(), AbsPath::new("/home/u").unwrap());
         for runner in all() {
             for (program, verb) in
                 runner.programs.iter().flat_map(|name| runner.verbs.iter().map(move |verb| (name, verb)))
@@ -178,8 +224,7 @@ mod tests {
                 for word in ["-$x", "-\"$(x)\"", "-[a", "-*", "-{a,b}", "--$x", "$x"] {
                     let operands = ["place", "more"].get(..runner.operands).unwrap_or_default().join(" ");
                     let text = format!("{program} {} {operands} {word} rm x", verb.join(" "));
-                    let analysis = analyse(&text, Surroundings { folder: &folder, home: &home });
-                    assert!(!analysis.unknown.is_empty(), "{text}");
+                    assert!(!analysed(&text).unknown.is_empty(), "{text}");
                 }
             }
         }

@@ -5,7 +5,7 @@ use super::arity;
 use super::code::Options;
 use super::command::Call;
 use super::options::Arg;
-use super::{other_names, version_control};
+use super::{other_names, remote, version_control};
 
 /// Programs that run one another by their words.
 const DEEPEST: usize = 4;
@@ -65,7 +65,7 @@ fn within(call: &Call, deeper: usize) -> Option<Vec<Reading>> {
             below(&[named(other)], rest, levels(base, Some(other)), &mut all)?;
         }
     }
-    if matches!(base, "docker" | "podman" | "nerdctl") {
+    if remote::CONTAINERS.contains(&base) {
         let as_it_stands = std::iter::once(words.to_vec());
         let others = as_it_stands.chain(all.clone()).filter_map(|words| container(&words));
         all.extend(others.collect::<Vec<_>>());

@@ -20,9 +20,12 @@ pub(super) enum Place {
     SameFiles,
     /// None: it is run as it stands.
     Here,
+    /// The same, by a runner of a project: its options are many, and need not be known where the command stands behind `--`.
+    OfProject,
 }
 
-const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl"];
+/// Whose commands and options are alike.
+pub(in crate::permission::shell) const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl"];
 
 const RUNNERS: &[Runner] = &[
     Runner {
@@ -114,7 +117,7 @@ const RUNNERS: &[Runner] = &[
         place: Place::Elsewhere,
     },
     Runner {
-        programs: &["docker", "podman", "nerdctl"],
+        programs: CONTAINERS,
         verbs: &[&["compose", "exec"], &["compose", "run"]],
         options: COMPOSE,
         operands: 1,
@@ -181,7 +184,7 @@ const RUNNERS: &[Runner] = &[
     Runner {
         programs: &["lima", "distrobox-host-exec", "host-spawn"],
         verbs: &[&[]],
-        options: Spec { short: "", long: &[] },
+        options: NONE,
         operands: 0,
         place: Place::SameFiles,
     },
@@ -234,8 +237,24 @@ const RUNNERS: &[Runner] = &[
     },
 ];
 
-/// Managers of tools, of versions and of secrets.
+/// Managers of projects, of tools, of versions and of secrets.
 const HERE: &[Runner] = &[
+    Runner {
+        programs: &["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mamba", "micromamba", "pixi"],
+        verbs: &[&["run"]],
+        options: NONE,
+        operands: 0,
+        place: Place::OfProject,
+    },
+    Runner {
+        programs: &["bundle", "npm", "pnpm", "yarn"],
+        verbs: &[&["exec"]],
+        options: NONE,
+        operands: 0,
+        place: Place::OfProject,
+    },
+    // Before the command stands the file.
+    Runner { programs: &["flock"], verbs: &[&[]], options: NONE, operands: 1, place: Place::Here },
     Runner {
         programs: &["pixi"],
         verbs: &[&["exec"]],
@@ -259,7 +278,7 @@ const HERE: &[Runner] = &[
     Runner {
         programs: &["pyenv", "rbenv", "nodenv", "goenv", "jenv", "phpenv", "plenv"],
         verbs: &[&["exec"]],
-        options: Spec { short: "", long: &[] },
+        options: NONE,
         operands: 0,
         place: Place::Here,
     },
@@ -277,13 +296,7 @@ const HERE: &[Runner] = &[
         operands: 0,
         place: Place::Here,
     },
-    Runner {
-        programs: &["jj"],
-        verbs: &[&["util", "exec"]],
-        options: Spec { short: "", long: &[] },
-        operands: 0,
-        place: Place::Here,
-    },
+    Runner { programs: &["jj"], verbs: &[&["util", "exec"]], options: NONE, operands: 0, place: Place::Here },
     // Before the command stands the toolchain.
     Runner {
         programs: &["rustup"],
@@ -401,6 +414,8 @@ const CLUSTERS: &[Runner] = &[
         place: Place::Elsewhere,
     },
 ];
+
+const NONE: Spec = Spec { short: "", long: &[] };
 
 const TOOLBOX: Spec = Spec { short: "c:d:r:", long: &["container=", "distro=", "release="] };
 
