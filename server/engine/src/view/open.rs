@@ -62,15 +62,15 @@ impl View {
             Ok(shown) => return Ok(shown),
             Err(failure) => failure,
         };
-        if !refusal.retry || !shown.is_empty() {
-            return Err(OpenFailure::Refused { reason: refusal.reason, shown, may_come: refusal.may_come });
+        if refusal.unshown != Unshown::Outdated || !shown.is_empty() {
+            return Err(OpenFailure::Refused { may_come: refusal.may_come(), reason: refusal.reason, shown });
         }
         self.typing_told(&batch).await;
         let batch = self.rebased(batch)?;
         self.send(&batch, label).await.map_err(|(refusal, shown)| OpenFailure::Refused {
+            may_come: refusal.may_come(),
             reason: format!("conflict: {} again, also for its present text", refusal.reason),
             shown,
-            may_come: refusal.may_come,
         })
     }
 
@@ -105,14 +105,11 @@ impl View {
                 reason: format!(
                     "the editor reported the edit of {names} as done, but its text did not change within 1 s"
                 ),
-                retry: false,
-                may_come: true,
+                unshown: Unshown::MayCome,
             },
-            Err(error) => Refusal {
-                reason: format!("{names} was not changed: {error}"),
-                retry: error.retry(),
-                may_come: error.may_come(),
-            },
+            Err(error) => {
+                Refusal { reason: format!("{names} was not changed: {error}"), unshown: Unshown::after(&error) }
+            }
         };
         Err((refusal, shown))
     }
@@ -178,9 +175,34 @@ impl OpenEdit {
 
 pub(super) struct Refusal {
     pub(super) reason: String,
-    /// Whether the present text may be accepted.
-    retry: bool,
-    may_come: bool,
+    unshown: Unshown,
+}
+
+/// What becomes of an edit that the editor does not show. No other is sent while it may come: it would be done twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unshown {
+    /// The present text may be accepted.
+    Outdated,
+    Never,
+    MayCome,
+}
+
+impl Refusal {
+    fn may_come(&self) -> bool {
+        self.unshown == Unshown::MayCome
+    }
+}
+
+impl Unshown {
+    fn after(error: &EditorError) -> Self {
+        if error.may_come() {
+            Self::MayCome
+        } else if error.retry() {
+            Self::Outdated
+        } else {
+            Self::Never
+        }
+    }
 }
 
 /// Announcements of one batch, withdrawn when the batch is over.
