@@ -12,13 +12,25 @@ use super::{
 use crate::ports::BoxFuture;
 
 pub fn erase<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
-    Arc::new(Erased { tool, validator: OnceLock::new() })
+    Arc::new(Erased { tool, checks: OnceLock::new() })
 }
 
 struct Erased<T> {
     tool: T,
-    /// Made at the first call; `None` where the schema itself is wrong, which leaves the decoder alone to judge.
-    validator: OnceLock<Option<Validator>>,
+    /// Made at the first call.
+    checks: OnceLock<Checks>,
+}
+
+struct Checks {
+    parameters: Value,
+    /// `None` where the schema itself is wrong, which leaves the decoder alone to judge.
+    validator: Option<Validator>,
+}
+
+impl Checks {
+    fn of(parameters: Value) -> Self {
+        Self { validator: jsonschema::validator_for(&parameters).ok(), parameters }
+    }
 }
 
 impl<T: Tool> AnyTool for Erased<T> {
@@ -51,9 +63,9 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
 
     fn decode(&self, input: Value) -> Result<Box<dyn Any + Send + Sync>, ToolError> {
-        let input = schema::with_whole_numbers(schema::without_nulls(input));
-        let validator = self.validator.get_or_init(|| jsonschema::validator_for(&self.parameters()).ok());
-        if let Some(validator) = validator {
+        let checks = self.checks.get_or_init(|| Checks::of(self.parameters()));
+        let input = schema::with_whole_numbers(schema::without_nulls(input, &checks.parameters));
+        if let Some(validator) = &checks.validator {
             schema::check(T::NAME, validator, &input)?;
         }
         match serde_json::from_value::<T::Input>(input) {

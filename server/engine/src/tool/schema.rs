@@ -25,12 +25,27 @@ pub(super) fn of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Models write `null` for what they leave out.
-pub(super) fn without_nulls(mut input: Value) -> Value {
+/// Models write `null` for what they leave out, also inside of lists. What `schema` does not name is left alone there: it may be another tool's.
+pub(super) fn without_nulls(mut input: Value, schema: &Value) -> Value {
     if let Value::Object(fields) = &mut input {
         fields.retain(|_, value| !value.is_null());
     }
+    drop_nulls(&mut input, schema);
     input
+}
+
+fn drop_nulls(value: &mut Value, schema: &Value) {
+    match value {
+        Value::Object(fields) => {
+            let named = &schema["properties"];
+            fields.retain(|name, value| !value.is_null() || named.get(name).is_none());
+            for (name, value) in fields.iter_mut() {
+                drop_nulls(value, &named[name.as_str()]);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| drop_nulls(item, &schema["items"])),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// JSON Schema takes `3.0` for an integer, the decoder does not.

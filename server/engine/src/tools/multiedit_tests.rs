@@ -153,3 +153,15 @@ async fn c01_line_endings_of_the_file_are_kept_by_all_edits() {
     bench.done("multiedit", several(&[("one\ntwo", "one\n1\ntwo"), ("three", "three\n3")])).await;
     assert_eq!(bench.text("/w/a"), "one\r\n1\r\ntwo\r\nthree\r\n3\r\n");
 }
+
+#[tokio::test]
+async fn null_means_left_out_inside_of_lists_too() {
+    let bench = Bench::trusting();
+    bench.put("/w/a", "a\nb\n");
+    let edits = json!([{"oldString": "a", "newString": "x", "replaceAll": null}]);
+    bench.done("multiedit", json!({"filePath": "a", "edits": edits, "more": null})).await;
+    assert_eq!(bench.text("/w/a"), "x\nb\n");
+    let text =
+        bench.failed("multiedit", json!({"filePath": "a", "edits": [{"oldString": null, "newString": "x"}]})).await;
+    assert!(text.contains("`oldString` is missing in `edits.0`"), "{text}");
+}
