@@ -20,6 +20,9 @@ const APPLY_PATCH: &str = "apply_patch";
 
 const BASH: &str = "bash";
 
+/// Characters: more than a line of any window shows.
+const LONGEST_TITLE: usize = 300;
+
 /// By name: on or off, whatever the table says. Of the configuration and of variables.
 pub type Switches = BTreeMap<String, bool>;
 
@@ -100,9 +103,13 @@ impl Registry {
         self.all().tools.into_iter().map(|tool| (tool.name().to_owned(), tool.parameters()))
     }
 
-    /// A line for people; for an unknown tool its name.
+    /// A line for people; for an unknown tool its name. It goes with each update of the call (R21.1): only that of a command is left as long as it is.
     pub fn title(&self, name: &str, partial: &Value, facts: &Facts) -> String {
-        escaped_line(&self.find(name).map_or_else(|| name.to_owned(), |tool| tool.title(partial, facts)))
+        match self.find(name) {
+            Some(tool) if tool.kind() == ToolKind::Execute => escaped_line(&tool.title(partial, facts)),
+            Some(tool) => short_line(&tool.title(partial, facts)),
+            None => short_line(name),
+        }
     }
 
     pub fn kind(&self, name: &str) -> ToolKind {
@@ -210,6 +217,13 @@ impl Offered {
     pub(crate) fn listed(&self) -> String {
         let names: Vec<&str> = self.names().collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    }
+}
+
+fn short_line(title: &str) -> String {
+    match title.char_indices().nth(LONGEST_TITLE) {
+        Some((end, _)) => escaped_line(&title[..end]) + "…",
+        None => escaped_line(title),
     }
 }
 

@@ -130,3 +130,21 @@ fn schemas_are_those_of_the_portable_subset() {
         assert_eq!(schema["type"], json!("object"));
     }
 }
+
+#[test]
+fn r21_1_the_title_of_a_call_is_bounded_but_for_commands() {
+    let registry = Registry::builtin();
+    let facts = crate::workbench::Bench::new().facts;
+    let long = "x".repeat(100_000);
+    for (tool, input) in [
+        ("grep", json!({ "pattern": long })),
+        ("glob", json!({ "pattern": "*", "path": long })),
+        ("read", json!({ "filePath": long })),
+        ("webfetch", json!({ "url": long })),
+        (long.as_str(), json!({})),
+    ] {
+        let title = registry.title(tool, &input, &facts);
+        assert!(title.chars().count() == 301 && title.ends_with('…'), "{} characters", title.chars().count());
+    }
+    assert!(registry.title("bash", &json!({ "command": long }), &facts).len() >= long.len(), "nothing of it hides");
+}
