@@ -245,6 +245,11 @@ impl View {
         Ok(self.files.list_real(folder).await?)
     }
 
+    /// Of any path, granted or not: for suggestions too.
+    pub(crate) async fn is_there_at_all(&self, path: &AbsPath) -> bool {
+        self.files.stat(path.clone()).await.is_ok()
+    }
+
     /// The other session of this client whose edit of the file is its latest (R6.5). What other processes do is not known here.
     pub(crate) fn other_writer(&self, key: &DocKey) -> Option<String> {
         self.overlay.with_log(|log| match &log.of(key).last()?.author {

@@ -207,7 +207,7 @@ async fn change(path: AbsPath, plan: Plan, ctx: &ToolContext) -> Result<Change, 
 async fn present(path: &AbsPath, ctx: &ToolContext) -> Result<Snapshot, ToolError> {
     match ctx.view.snapshot(path).await {
         Ok(base) => Ok(base),
-        Err(error) => Err(path::unread(path, error, &ctx.view).await),
+        Err(error) => Err(path::unread(path, error, ctx).await),
     }
 }
 

@@ -61,7 +61,7 @@ impl Tool for Edit {
             Err(ViewError::Disk(DiskError::NotFound(_))) if input.old_string.is_empty() => {
                 Change::create(path, input.new_string.clone())
             }
-            Err(error) => Err(path::unread(&path, error, &ctx.view).await),
+            Err(error) => Err(path::unread(&path, error, ctx).await),
         };
         Ok(change?.formatted(ctx).await?.prepared())
     }

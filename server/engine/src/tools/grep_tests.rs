@@ -160,3 +160,19 @@ async fn r20_1_names_of_roots_and_ambiguity() {
     assert!(bench.done("read", json!({"filePath": "./api/c"})).await.contains("<path>/w/api/c</path>"));
     assert!(bench.done("read", json!({"filePath": "w/k"})).await.contains("<path>/w/k</path>"));
 }
+
+#[tokio::test]
+async fn r20_1_a_path_that_only_another_root_has_is_an_error_that_names_it() {
+    let mut bench = Bench::trusting();
+    bench.facts.roots.extend([path("/web"), path("/api")]);
+    bench.put("/web/src/a.ts", "a\n").put("/api/src/a.ts", "a\n").put("/web/only.ts", "x\n").put("/w/only.rs", "x\n");
+    for (tool, input, meant) in [
+        ("read", json!({"filePath": "src/a.ts"}), "/web/src/a.ts\n/api/src/a.ts"),
+        ("read", json!({"filePath": "only.ts"}), "/web/only.ts\n/w/only.rs"),
+        ("edit", json!({"filePath": "src/a.ts", "oldString": "a", "newString": "b"}), "/web/src/a.ts\n/api/src/a.ts"),
+        ("grep", json!({"pattern": "a", "path": "src"}), "/web/src\n/api/src"),
+    ] {
+        let text = bench.failed(tool, input).await;
+        assert!(text.contains(&format!("Did you mean:\n{meant}")), "{tool}: {text}");
+    }
+}

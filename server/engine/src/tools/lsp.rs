@@ -282,7 +282,7 @@ async fn asked(input: &Input, ctx: &ToolContext) -> Result<(Snapshot, LanguageAb
             let about = input.about(&base.text)?;
             Ok((base, about))
         }
-        Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(&path, &ctx.view).await),
+        Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(&path, ctx).await),
         Err(error) => Err(error.into()),
     }
 }

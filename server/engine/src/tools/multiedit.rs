@@ -64,7 +64,7 @@ impl Tool for MultiEdit {
         let change = match ctx.view.snapshot(&path).await {
             Ok(base) => modify(base, &input.edits, ctx),
             Err(ViewError::Disk(DiskError::NotFound(_))) if first.old_string.is_empty() => create(path, &input.edits),
-            Err(error) => Err(path::unread(&path, error, &ctx.view).await),
+            Err(error) => Err(path::unread(&path, error, ctx).await),
         };
         Ok(change?.formatted(ctx).await?.prepared())
     }

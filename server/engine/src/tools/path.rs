@@ -6,8 +6,8 @@ use copydesk_workspace::uri::path_from_uri;
 use serde_json::Value;
 
 use crate::permission::path_pattern;
-use crate::tool::{Facts, ToolError};
-use crate::view::{View, ViewError};
+use crate::tool::{Facts, ToolContext, ToolError};
+use crate::view::ViewError;
 
 /// How many files are named instead of one that is missing.
 const MOST_SUGGESTIONS: usize = 3;
@@ -79,9 +79,9 @@ pub(super) fn named(path: &AbsPath, facts: &Facts) -> String {
 }
 
 /// Why there is no text at the path that could be changed.
-pub(super) async fn unread(path: &AbsPath, error: ViewError, view: &View) -> ToolError {
+pub(super) async fn unread(path: &AbsPath, error: ViewError, ctx: &ToolContext) -> ToolError {
     match error {
-        ViewError::Disk(DiskError::NotFound(_)) => missing(path, view).await,
+        ViewError::Disk(DiskError::NotFound(_)) => missing(path, ctx).await,
         ViewError::Disk(DiskError::IsDirectory(_)) => folder(path),
         error => error.into(),
     }
@@ -91,34 +91,48 @@ pub(super) fn folder(path: &AbsPath) -> ToolError {
     ToolError::Tell(format!("{path} is a folder; name a file in it."))
 }
 
-/// The error of a missing file, with what it may have been meant for.
-pub(super) async fn missing(path: &AbsPath, view: &View) -> ToolError {
+/// The error of a missing file, with what it may have been meant for: the same path below another root (R20.1), or a name like it in its folder.
+pub(super) async fn missing(path: &AbsPath, ctx: &ToolContext) -> ToolError {
     let wanted = path.name().to_lowercase();
     let folder = path.parent().unwrap_or_else(|| path.clone());
     let missing = format!("{path} does not exist.");
-    let beside = match view.neighbours(path).await {
-        Ok(beside) => beside,
-        Err(ViewError::Disk(DiskError::NotFound(_))) => {
-            let text = format!("{missing} Its folder {folder} does not exist either.");
-            return ToolError::Quote { text, withheld: missing, seen: Vec::new() };
+    let mut text = missing.clone();
+    let mut meant = in_other_roots(path, ctx).await;
+    match ctx.view.neighbours(path).await {
+        Ok(beside) => {
+            let mut near: Vec<(usize, String)> = beside
+                .into_iter()
+                .filter_map(|entry| Some((distance(&wanted, &entry.name.to_lowercase())?, entry.name)))
+                .collect();
+            near.sort();
+            meant.extend(near.into_iter().map(|(_, name)| folder.join(name)));
         }
-        Err(_) => Vec::new(),
-    };
-    let mut near: Vec<(usize, String)> = beside
-        .into_iter()
-        .filter_map(|entry| Some((distance(&wanted, &entry.name.to_lowercase())?, entry.name)))
-        .collect();
-    near.sort();
-    let near: Vec<String> =
-        near.into_iter().take(MOST_SUGGESTIONS).map(|(_, name)| folder.join(name).to_string()).collect();
-    if near.is_empty() {
+        Err(ViewError::Disk(DiskError::NotFound(_))) => {
+            text.push_str(&format!(" Its folder {folder} does not exist either."));
+        }
+        Err(_) => {}
+    }
+    let meant: Vec<String> = meant.into_iter().take(MOST_SUGGESTIONS).map(|path| path.to_string()).collect();
+    if !meant.is_empty() {
+        text.push_str(&format!(" Did you mean:\n{}", meant.join("\n")));
+    }
+    if text == missing {
         return ToolError::Tell(missing);
     }
-    ToolError::Quote {
-        text: format!("{missing} Did you mean:\n{}", near.join("\n")),
-        withheld: missing,
-        seen: Vec::new(),
+    ToolError::Quote { text, withheld: missing, seen: Vec::new() }
+}
+
+async fn in_other_roots(path: &AbsPath, ctx: &ToolContext) -> Vec<AbsPath> {
+    let Facts { folder, roots, .. } = &*ctx.facts;
+    let mut found = Vec::new();
+    let Some(relative) = path.relative_to(folder).filter(|relative| !relative.is_empty()) else { return found };
+    for root in roots.iter().filter(|root| *root != folder) {
+        let other = root.join(&relative);
+        if ctx.view.is_there_at_all(&other).await {
+            found.push(other);
+        }
     }
+    found
 }
 
 /// Edits between two names, 0 where one contains the other; `None` where they have too little in common.

@@ -109,7 +109,7 @@ impl Tool for Read {
                 let entries = ctx.view.list(&wanted.path).await.map_err(ToolError::from)?;
                 Ok(of_folder(&entries, &wanted)?)
             }
-            Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(&wanted.path, &ctx.view).await.into()),
+            Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(&wanted.path, ctx).await.into()),
             Err(error) => Err(ToolError::from(error).into()),
         }
     }

@@ -41,7 +41,7 @@ impl Place {
             Ok(stat) => Ok(Some(stat.kind)),
             // A new document of the editor has no file yet.
             Err(_) if matches!(ctx.view.document(root).await, Ok(Some(_))) => Ok(Some(FileKind::File)),
-            Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(root, &ctx.view).await),
+            Err(ViewError::Disk(DiskError::NotFound(_))) => Err(path::missing(root, ctx).await),
             Err(error) => Err(error.into()),
         }
     }
