@@ -180,6 +180,19 @@ fn changed(file: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> FileChang
 }
 
 #[tokio::test]
+async fn r5_3_what_is_no_text_and_a_patch_deleted_or_moved_comes_back() {
+    let mut desk = Desk::new().await;
+    let bytes = b"\x89PNG\r\n\x1a\n\0".to_vec();
+    desk.put("a.png", bytes.clone());
+    desk.put("b.png", bytes.clone());
+    desk.turn("x", &[patch("*** Delete File: a.png\n*** Update File: b.png\n*** Move to: c.png\n")]).await;
+    assert_eq!((desk.bytes("a.png"), desk.bytes("b.png"), desk.bytes("c.png")), (None, None, Some(bytes.clone())));
+    desk.undo(UndoWhat::Last).await;
+    assert_eq!((desk.bytes("a.png"), desk.bytes("b.png")), (Some(bytes.clone()), Some(bytes)));
+    assert_eq!(desk.bytes("c.png"), None);
+}
+
+#[tokio::test]
 async fn r5_2_undo_takes_back_the_agents_lines_and_leaves_the_users() {
     let mut desk = Desk::new().await;
     desk.put("a.rs", "one\ntwo\nthree\nfour\nfive\n");

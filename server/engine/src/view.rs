@@ -138,6 +138,21 @@ pub enum FileEdit {
         to: AbsPath,
         edits: EditSet,
     },
+    /// Of what is no text: deleted, or with `to` moved byte for byte.
+    Carry {
+        file: RawFile,
+        to: Option<AbsPath>,
+    },
+}
+
+/// A file that is no text at one moment.
+#[derive(Debug, Clone)]
+pub struct RawFile {
+    pub path: AbsPath,
+    pub key: DocKey,
+    /// Bytes.
+    pub len: u64,
+    pub(crate) hash: ContentHash,
 }
 
 /// What an applied edit came to.
@@ -233,9 +248,29 @@ impl View {
         Ok(self.files.read_real(self.real_path(path).await?).await?)
     }
 
+    /// A file of which nothing is known but its bytes.
+    pub(crate) async fn raw(&self, path: &AbsPath) -> Result<RawFile, ViewError> {
+        let key = self.key(path).await?;
+        let len = self.files.stat(key.path().clone()).await?.len;
+        let hash = self.files.hash_real(key.path().clone()).await?;
+        Ok(RawFile { path: path.clone(), key, len, hash })
+    }
+
+    /// Whether a granted path is itself the name of a link, as against one that leads through links to a file.
+    pub(crate) async fn is_link(&self, path: &AbsPath) -> Result<bool, ViewError> {
+        let real = self.real_path(path).await?;
+        let (Some(folder), Some(name)) = (path.parent(), path.as_path().file_name()) else { return Ok(false) };
+        Ok(self.files.real_path(folder).await?.join(name) != real)
+    }
+
     /// Its first bytes, `len` at most.
     pub async fn head(&self, path: &AbsPath, len: usize) -> Result<Vec<u8>, ViewError> {
-        Ok(self.files.read_range_real(self.real_path(path).await?, 0, len).await?)
+        self.range(path, 0, len).await
+    }
+
+    /// Its bytes from `offset` on, `len` at most.
+    pub async fn range(&self, path: &AbsPath, offset: u64, len: usize) -> Result<Vec<u8>, ViewError> {
+        Ok(self.files.read_range_real(self.real_path(path).await?, offset, len).await?)
     }
 
     /// The names beside a granted path: for the suggestions of a missing file.

@@ -17,7 +17,7 @@ use super::{described, path};
 use crate::message::SeenFile;
 use crate::ports::Preview;
 use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
-use crate::view::{Snapshot, ViewError};
+use crate::view::{LARGEST_TEXT, RawFile, Snapshot, ViewError};
 
 /// How many files a title names.
 const MOST_NAMES: usize = 3;
@@ -174,9 +174,12 @@ async fn change(path: AbsPath, plan: Plan, ctx: &ToolContext) -> Result<Change, 
             }
             Change::create(path, text)
         }
-        Plan::Delete => Ok(Change::delete(as_seen(&path, ctx).await?)),
+        Plan::Delete => match whole(&path, ctx).await? {
+            Whole::Text(base) => Ok(Change::delete(as_seen(base, ctx)?)),
+            Whole::Raw(file) => Ok(Change::carried(file, None)),
+        },
         Plan::Replace { text } => {
-            let base = as_seen(&path, ctx).await?;
+            let base = as_seen(present(&path, ctx).await?, ctx)?;
             let text = with_endings_of(&base.text.to_string(), &text).into_owned();
             let edits = EditSet::between(&base.text, &Rope::from(text));
             if edits.is_empty() {
@@ -185,7 +188,17 @@ async fn change(path: AbsPath, plan: Plan, ctx: &ToolContext) -> Result<Change, 
             Ok(Change::modify(base, edits, Vec::new(), ctx)?.known())
         }
         Plan::Update { to, hunks } => {
-            let base = present(&path, ctx).await?;
+            let base = match &to {
+                None => present(&path, ctx).await?,
+                Some(to) => match whole(&path, ctx).await? {
+                    Whole::Text(base) => base,
+                    Whole::Raw(file) if hunks.is_empty() => {
+                        must_be_free(&path, to, ctx).await?;
+                        return Ok(Change::carried(file, Some(to.clone())));
+                    }
+                    Whole::Raw(_) => present(&path, ctx).await?,
+                },
+            };
             let (edits, warnings) = if hunks.is_empty() {
                 (EditSet::between(&base.text, &base.text), Vec::new())
             } else {
@@ -194,11 +207,7 @@ async fn change(path: AbsPath, plan: Plan, ctx: &ToolContext) -> Result<Change, 
             };
             let notes = warnings.into_iter().map(|warning| format!("Note: {warning}")).collect();
             let Some(to) = to else { return Change::modify(base, edits, notes, ctx) };
-            if !is_free(&to, ctx).await? {
-                return Err(ToolError::Tell(format!(
-                    "{to} exists already, so {path} cannot be moved there. Choose another path, or delete it first in a patch of its own."
-                )));
-            }
+            must_be_free(&path, &to, ctx).await?;
             Change::moved(base, to, edits, notes, ctx)
         }
     }
@@ -211,12 +220,39 @@ async fn present(path: &AbsPath, ctx: &ToolContext) -> Result<Snapshot, ToolErro
     }
 }
 
+/// A file that goes, or gets another path.
+enum Whole {
+    Text(Snapshot),
+    Raw(RawFile),
+}
+
+/// What a link leads to is not taken for the link: it would be lost by one name and stay away from the other.
+async fn whole(path: &AbsPath, ctx: &ToolContext) -> Result<Whole, ToolError> {
+    match ctx.view.snapshot(path).await {
+        Ok(_) | Err(ViewError::Text { .. }) if ctx.view.is_link(path).await? => Err(ToolError::Tell(format!(
+            "{path} is a link to a file. Name that file by its own path to delete or move it; a link itself is removed or moved by a command."
+        ))),
+        Ok(base) => Ok(Whole::Text(base)),
+        Err(ViewError::Text { .. }) => {
+            let file = ctx.view.raw(path).await?;
+            if file.len > LARGEST_TEXT {
+                let len = file.len;
+                return Err(ToolError::Tell(format!(
+                    "{path} has {len} bytes and is no text: more than {LARGEST_TEXT} cannot be taken back. Delete or move it by a command."
+                )));
+            }
+            Ok(Whole::Raw(file))
+        }
+        Err(error) => Err(path::unread(path, error, ctx).await),
+    }
+}
+
 /// Of a file that goes as a whole: what anybody has changed in it since the model saw it would be lost (R6.4, R6.5).
-async fn as_seen(path: &AbsPath, ctx: &ToolContext) -> Result<Snapshot, ToolError> {
-    let base = present(path, ctx).await?;
+fn as_seen(base: Snapshot, ctx: &ToolContext) -> Result<Snapshot, ToolError> {
     if change::is_seen(&base, ctx) || ctx.seen.get(base.key.path()).is_none() {
         return Ok(base);
     }
+    let path = &base.path;
     let told = change::unseen(&base, ctx);
     let (quote, seen) = change::quote(&base, None);
     let next = if seen.is_empty() { " Read the rest of it first." } else { "" };
@@ -234,6 +270,15 @@ async fn is_free(path: &AbsPath, ctx: &ToolContext) -> Result<bool, ToolError> {
         Err(error @ ViewError::NotGranted(_)) => Err(error.into()),
         Ok(_) | Err(_) => Ok(false),
     }
+}
+
+async fn must_be_free(from: &AbsPath, to: &AbsPath, ctx: &ToolContext) -> Result<(), ToolError> {
+    if is_free(to, ctx).await? {
+        return Ok(());
+    }
+    Err(ToolError::Tell(format!(
+        "{to} exists already, so {from} cannot be moved there. Choose another path, or delete it first in a patch of its own."
+    )))
 }
 
 fn unmatched(base: &Snapshot, error: &HunkError, ctx: &ToolContext) -> ToolError {

@@ -296,3 +296,87 @@ async fn what_an_editor_that_is_asked_for_texts_has_not_saved_stays_too() {
         assert_eq!(text.contains("has unsaved text of the user"), !done, "{text}");
     }
 }
+
+/// A link shares its file with another name: taken for the file, it would leave that name dangling.
+#[tokio::test]
+async fn c23_a_link_is_neither_deleted_nor_moved_for_its_target() {
+    for body in [
+        "*** Delete File: link",
+        "*** Update File: link\n*** Move to: b",
+        "*** Update File: link\n*** Move to: b\n@@\n-one\n+1",
+        "*** Delete File: picture",
+        "*** Update File: picture\n*** Move to: b",
+    ] {
+        let bench = Bench::trusting();
+        bench.put("/w/a", "one\n").put("/w/p.png", b"\x89PNG\0".as_slice());
+        bench.disk.put_link(&path("/w/link"), "a");
+        bench.disk.put_link(&path("/w/picture"), "/w/p.png");
+        let text = bench.failed("apply_patch", patch(body)).await;
+        assert!(text.contains("is a link to a file. Name that file by its own path"), "{text}");
+        assert_eq!((bench.text("/w/link"), bench.bytes("/w/picture")), ("one\n".to_owned(), b"\x89PNG\0".to_vec()));
+        assert!(missing(&bench, "/w/b"));
+    }
+    // What it says can still be changed by it, and a file in a folder that is a link is a file.
+    let bench = Bench::trusting();
+    bench.put("/w/real/a", "one\n").put("/w/real/b", "b\n");
+    bench.disk.put_link(&path("/w/link"), "real/a");
+    bench.disk.put_link(&path("/w/folder"), "real");
+    let body = "*** Update File: link\n@@\n-one\n+1\n*** Delete File: folder/b";
+    bench.done("apply_patch", patch(body)).await;
+    assert_eq!((bench.text("/w/real/a"), missing(&bench, "/w/real/b")), ("1\n".to_owned(), true));
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_deleted_and_moved_byte_for_byte() {
+    let bench = Bench::new();
+    bench.client.answer_all(OptionKind::AllowOnce);
+    let (png, latin) = (b"\x89PNG\r\n\x1a\n\0".as_slice(), b"caf\xe9 au lait, s'il vous pla\xeet\n".as_slice());
+    bench.put("/w/old.png", png).put("/w/logo.png", png).put("/w/latin.txt", latin).put("/w/a", "one\n");
+    let body = "*** Delete File: old.png\n*** Update File: logo.png\n*** Move to: img/logo.png\n*** Update File: latin.txt\n*** Move to: l.txt\n*** Update File: a\n@@\n-one\n+1";
+    let outcome = bench.call("apply_patch", patch(body)).await;
+    assert_eq!(
+        outcome.result.text,
+        "The patch was applied:\nD old.png: 9 bytes that are no text\nM img/logo.png (from logo.png): 9 bytes that are no text\nM l.txt (from latin.txt): 30 bytes that are no text\nM a: 1 line added, 1 removed"
+    );
+    assert_eq!((bench.bytes("/w/img/logo.png"), bench.bytes("/w/l.txt")), (png.to_vec(), latin.to_vec()));
+    assert!(["/w/old.png", "/w/logo.png", "/w/latin.txt"].iter().all(|file| missing(&bench, file)));
+    // The one ask showed each of them (R4.1).
+    let asks = bench.client.asks();
+    let [ask] = asks.as_slice() else { panic!("{asks:?}") };
+    let Preview::Edit(diffs) = &ask.preview else { panic!("no edit") };
+    let text = |text: &Option<ropey::Rope>| text.as_ref().map_or("-".to_owned(), ToString::to_string);
+    let shown: Vec<String> = diffs
+        .iter()
+        .map(|diff| format!("{} {} {}", diff.path, text(&diff.before).trim(), text(&diff.after).trim()))
+        .collect();
+    let (nine, thirty) = ("[9 bytes that are no text]", "[30 bytes that are no text]");
+    assert_eq!(
+        shown,
+        [
+            format!("/w/old.png {nine} -"),
+            format!("/w/logo.png {nine} -"),
+            format!("/w/img/logo.png - {nine}"),
+            format!("/w/latin.txt {thirty} -"),
+            format!("/w/l.txt - {thirty}"),
+            "/w/a one 1".to_owned(),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn c23_what_is_no_text_comes_back_after_a_late_failure_and_is_not_moved_over_anything() {
+    let bench = Bench::trusting();
+    bench.put("/w/p.png", b"\x89PNG\0".as_slice()).put("/w/z", "z\n");
+    let denied = DiskError::Denied(path("/w/z"));
+    bench.disk.fail(Operation::Remove, &path("/w/z"), denied);
+    let body = "*** Update File: p.png\n*** Move to: q.png\n*** Delete File: z";
+    let text = bench.failed("apply_patch", patch(body)).await;
+    assert!(text.contains("/w/p.png: the change was taken back"), "{text}");
+    assert_eq!((bench.bytes("/w/p.png"), missing(&bench, "/w/q.png")), (b"\x89PNG\0".to_vec(), true));
+
+    let text = bench.failed("apply_patch", patch("*** Update File: p.png\n*** Move to: z")).await;
+    assert!(text.contains("/w/z exists already"), "{text}");
+    let text = bench.failed("apply_patch", patch("*** Update File: p.png\n*** Move to: q\n@@\n-a\n+b")).await;
+    assert!(text.contains("cannot be read as text"), "{text}");
+    assert_eq!((bench.bytes("/w/p.png"), bench.text("/w/z")), (b"\x89PNG\0".to_vec(), "z\n".to_owned()));
+}

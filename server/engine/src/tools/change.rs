@@ -16,7 +16,7 @@ use crate::format::Formatted;
 use crate::message::{FileDiff, SeenFile};
 use crate::ports::{DiagnosticsReport, DiagnosticsTarget, Preview};
 use crate::tool::{CommitError, Facts, Prepared, ToolContext, ToolError, ToolOutput};
-use crate::view::{Applied, FileEdit, Snapshot};
+use crate::view::{Applied, FileEdit, RawFile, Snapshot};
 
 /// Ends what is said instead of a quotation.
 pub(super) const WITHHELD: &str = "Its text is not shown here: reading it needs the user's permission. Call `read`.";
@@ -87,13 +87,18 @@ impl Change {
         Ok(Self { edit: FileEdit::Move { base, to, edits }, ..change })
     }
 
+    /// Removes a file that is no text, or gives it another path.
+    pub(super) fn carried(file: RawFile, to: Option<AbsPath>) -> Self {
+        Self { edit: FileEdit::Carry { file, to }, before: None, after: None, notes: Vec::new(), known: false }
+    }
+
     /// As the formatters of the file would have it: one change together with the edit, and one undo step. What they did is told to the model, whose next
     /// edit must fit.
     pub(super) async fn formatted(self, ctx: &ToolContext) -> Result<Self, ToolError> {
         let is_as_it_was = |edits: &EditSet| edits.is_empty();
         let given = match (&self.edit, &self.after) {
             _ if !ctx.formatting.is_on() => return Ok(self),
-            (FileEdit::Delete { .. }, _) | (_, None) => return Ok(self),
+            (FileEdit::Delete { .. } | FileEdit::Carry { .. }, _) | (_, None) => return Ok(self),
             (FileEdit::Move { edits, .. }, _) if is_as_it_was(edits) => return Ok(self),
             (_, Some(after)) => String::from(after),
         };
@@ -130,7 +135,7 @@ impl Change {
                 let edits = EditSet::between(&base.text, &after);
                 FileEdit::Move { base, to, edits }
             }
-            delete @ FileEdit::Delete { .. } => delete,
+            other @ (FileEdit::Delete { .. } | FileEdit::Carry { .. }) => other,
         };
         let difference = diff::unified(&path.name(), &Rope::from(given), &after, 0);
         let is_shown = difference.len() <= MOST_DIFFERENCE && ctx.may_quote;
@@ -153,6 +158,7 @@ impl Change {
     fn path(&self) -> &AbsPath {
         match &self.edit {
             FileEdit::Modify { base, .. } | FileEdit::Delete { base } | FileEdit::Move { base, .. } => &base.path,
+            FileEdit::Carry { file, .. } => &file.path,
             FileEdit::Create { path, .. } => path,
         }
     }
@@ -160,8 +166,10 @@ impl Change {
     /// Where the file is afterwards.
     fn target(&self) -> &AbsPath {
         match &self.edit {
-            FileEdit::Move { to, .. } => to,
-            FileEdit::Modify { .. } | FileEdit::Create { .. } | FileEdit::Delete { .. } => self.path(),
+            FileEdit::Move { to, .. } | FileEdit::Carry { to: Some(to), .. } => to,
+            FileEdit::Modify { .. } | FileEdit::Create { .. } | FileEdit::Delete { .. } | FileEdit::Carry { .. } => {
+                self.path()
+            }
         }
     }
 
@@ -176,6 +184,13 @@ impl Change {
             FileEdit::Modify { .. } | FileEdit::Create { .. } | FileEdit::Delete { .. } => {
                 vec![FileDiff { path, before, after }]
             }
+            // Two empty texts would hide that the file goes, and where it comes.
+            FileEdit::Carry { file, to } => {
+                let shown = Rope::from(format!("[{}]\n", no_text(file)));
+                let goes = FileDiff { path, before: Some(shown.clone()), after: None };
+                let comes = |to: &AbsPath| FileDiff { path: to.clone(), before: None, after: Some(shown.clone()) };
+                std::iter::once(goes).chain(to.as_ref().map(comes)).collect()
+            }
         }
     }
 
@@ -184,8 +199,8 @@ impl Change {
         match &self.edit {
             FileEdit::Create { .. } => ('A', "add"),
             FileEdit::Modify { .. } => ('M', "update"),
-            FileEdit::Move { .. } => ('M', "move"),
-            FileEdit::Delete { .. } => ('D', "delete"),
+            FileEdit::Move { .. } | FileEdit::Carry { to: Some(_), .. } => ('M', "move"),
+            FileEdit::Delete { .. } | FileEdit::Carry { to: None, .. } => ('D', "delete"),
         }
     }
 
@@ -224,10 +239,7 @@ impl Change {
             (FileEdit::Modify { edits, .. } | FileEdit::Move { edits, .. }, Some(before)) => {
                 first_changed(before, edits)
             }
-            (
-                FileEdit::Modify { .. } | FileEdit::Move { .. } | FileEdit::Create { .. } | FileEdit::Delete { .. },
-                _,
-            ) => None,
+            _ => None,
         };
         (applied.path.clone(), first)
     }
@@ -273,13 +285,21 @@ pub(super) async fn commit_all(
 }
 
 fn listed(change: &Change, facts: &Facts) -> String {
-    let from = match &change.edit {
-        FileEdit::Move { base, .. } => format!(" (from {})", path::named(&base.path, facts)),
-        FileEdit::Modify { .. } | FileEdit::Create { .. } | FileEdit::Delete { .. } => String::new(),
+    let from = match change.target() {
+        to if to == change.path() => String::new(),
+        _ => format!(" (from {})", path::named(change.path(), facts)),
     };
     let (letter, counts) = (change.kind().0, change.counts());
     let shown = path::named(change.target(), facts);
-    format!("{letter} {shown}{from}: {} added, {} removed", counted(counts.added, "line"), counts.removed)
+    let what = match &change.edit {
+        FileEdit::Carry { file, .. } => no_text(file),
+        _ => format!("{} added, {} removed", counted(counts.added, "line"), counts.removed),
+    };
+    format!("{letter} {shown}{from}: {what}")
+}
+
+fn no_text(file: &RawFile) -> String {
+    if file.len == 1 { "1 byte that is no text".to_owned() } else { format!("{} bytes that are no text", file.len) }
 }
 
 /// For clients.
@@ -293,8 +313,8 @@ fn described(change: &Change, applied: &Applied, facts: &Facts) -> Value {
         "deletions": counts.removed,
         "open": applied.open.is_some(),
     });
-    if let FileEdit::Move { to, .. } = &change.edit {
-        file["movePath"] = json!(to);
+    if change.target() != change.path() {
+        file["movePath"] = json!(change.target());
     }
     file
 }
@@ -305,7 +325,7 @@ async fn known_problems(change: &Change, ctx: &ToolContext) -> DiagnosticsReport
             let target = DiagnosticsTarget { path: base.path.clone(), open: base.open(), text: base.text.clone() };
             problems::before(target, ctx).await
         }
-        FileEdit::Create { .. } | FileEdit::Delete { .. } | FileEdit::Move { .. } => {
+        FileEdit::Create { .. } | FileEdit::Delete { .. } | FileEdit::Move { .. } | FileEdit::Carry { .. } => {
             DiagnosticsReport::Ready(Vec::new())
         }
     }

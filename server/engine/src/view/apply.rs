@@ -120,6 +120,7 @@ impl View {
                 FileEdit::Modify { base, .. } | FileEdit::Delete { base } => vec![&base.path],
                 FileEdit::Create { path, .. } => vec![path],
                 FileEdit::Move { base, to, .. } => vec![&base.path, to],
+                FileEdit::Carry { file, to } => std::iter::once(&file.path).chain(to).collect(),
             };
             for path in paths {
                 let key = self.key(path).await.map_err(ToolError::from)?;
@@ -138,6 +139,7 @@ impl View {
             FileEdit::Create { path, text } => self.check_create(path, text).await.map(Checked::Disk),
             FileEdit::Delete { base } => self.check_delete(base).await.map(Checked::Relocation),
             FileEdit::Move { base, to, edits } => self.check_move(base, to, &edits).await.map(Checked::Relocation),
+            FileEdit::Carry { file, to } => self.check_carry(file, to).await.map(Checked::Relocation),
         }
     }
 

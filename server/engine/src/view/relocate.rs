@@ -14,7 +14,7 @@ use ropey::Rope;
 use super::apply::silent;
 use super::held::{Silent, is_asked};
 use super::record::may_have_come;
-use super::{Applied, Snapshot, Source, View};
+use super::{Applied, RawFile, Snapshot, Source, View};
 use crate::overlay::Unsaved;
 use crate::ports::{FileChange, FileChangeKind};
 use crate::tool::{CommitError, ToolError};
@@ -52,10 +52,7 @@ impl View {
         edits: &EditSet,
     ) -> Result<Relocation, CommitError> {
         let bytes = self.check_relocated(&base).await?;
-        let key = self.key(&to).await.map_err(ToolError::from)?;
-        if self.is_there(&to, &key).await {
-            return Err(CommitError::BaseMoved(format!("{to} exists by now")));
-        }
+        let key = self.check_free(&to).await?;
         let after = edits.apply(&base.text).map_err(|error| ToolError::Tell(error.to_string()))?;
         let new = match encoding::decode(&bytes) {
             Ok((old, _)) if base.text == *old && edits.is_empty() => bytes.clone(),
@@ -64,6 +61,39 @@ impl View {
         };
         let target = Some(Target { path: to, key, after, bytes: new });
         Ok(Relocation { path: base.path, key: base.key, bytes, before: base.text, target })
+    }
+
+    pub(super) async fn check_carry(&self, file: RawFile, to: Option<AbsPath>) -> Result<Relocation, CommitError> {
+        let moved = || CommitError::BaseMoved(format!("{} was changed by somebody else", file.path));
+        // An editor that has it open knows more of it than its bytes.
+        let key = self.key(&file.path).await.map_err(ToolError::from)?;
+        if key != file.key || self.overlay.get(&key).is_some() {
+            return Err(moved());
+        }
+        let bytes = match self.files.read_real(key.path().clone()).await {
+            Ok(bytes) => Bytes::from(bytes),
+            Err(DiskError::NotFound(_)) => return Err(moved()),
+            Err(error) => return Err(ToolError::Tell(error.to_string()).into()),
+        };
+        if ContentHash::of(&bytes) != file.hash {
+            return Err(moved());
+        }
+        let target = match to {
+            Some(path) => {
+                let key = self.check_free(&path).await?;
+                Some(Target { path, key, after: Rope::new(), bytes: bytes.clone() })
+            }
+            None => None,
+        };
+        Ok(Relocation { path: file.path, key, bytes, before: Rope::new(), target })
+    }
+
+    async fn check_free(&self, path: &AbsPath) -> Result<DocKey, CommitError> {
+        let key = self.key(path).await.map_err(ToolError::from)?;
+        if self.is_there(path, &key).await {
+            return Err(CommitError::BaseMoved(format!("{path} exists by now")));
+        }
+        Ok(key)
     }
 
     /// The bytes of the file, where its text is still that of `base` and nobody's unsaved text would be lost.
