@@ -3,7 +3,7 @@
 use copydesk_workspace::encoding::{LineEnding, dominant_line_ending};
 
 /// Longer lines are cut, characters; a call for one line alone gets as much of it as fits.
-const LONGEST_LINE: usize = 2000;
+pub(super) const LONGEST_LINE: usize = 2000;
 
 /// Which part of a text is wanted. Lines and columns are one-based, columns in characters.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,6 @@
 //! `read`: a file or a folder, in pieces, or an image or document as a whole. The editor's text where the file is open there.
 
+mod huge;
 mod notebook;
 mod shown;
 
@@ -92,9 +93,13 @@ impl Tool for Read {
                 let error = ViewError::Text { path: snapshot.path, error: DecodeError::Binary };
                 Ok(shown::shown(&wanted.path, error, ctx).await?)
             }
-            Err(error @ (ViewError::Text { .. } | ViewError::TooLarge { .. })) => {
-                Ok(shown::shown(&wanted.path, error, ctx).await?)
+            Err(error @ ViewError::TooLarge { len, .. }) => {
+                match huge::part(&wanted.path, wanted.window, len, ctx).await? {
+                    Some(output) => Ok(output),
+                    None => Ok(shown::shown(&wanted.path, error, ctx).await?),
+                }
             }
+            Err(error @ ViewError::Text { .. }) => Ok(shown::shown(&wanted.path, error, ctx).await?),
             Ok(snapshot) => {
                 let new =
                     ctx.instructions.first_told(&wanted.path, MOST_INSTRUCTIONS.min(wanted.window.max_bytes / 2)).await;
