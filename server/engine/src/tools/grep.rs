@@ -56,14 +56,14 @@ impl Tool for Grep {
             let text = "`pattern` is empty, which every line matches; say what to look for, or use `glob` for the names of files";
             return Err(ToolError::Tell(text.to_owned()));
         }
-        let place = Place::of(input.path.as_deref(), facts)?;
+        let (place, _) = place(input, facts)?;
         Ok(vec![Access::Search { permission: Self::NAME, pattern: input.pattern.clone(), roots: place.roots }])
     }
 
     async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Wanted>, ToolError> {
-        let include = input.include.as_deref().filter(|include| !include.is_empty()).map(FileGlob::new);
+        let (place, include) = place(input, &ctx.facts)?;
+        let include = include.as_deref().map(FileGlob::new);
         let (include, problem) = include.map_or((None, None), |(glob, problem)| (Some(glob), problem));
-        let place = Place::of(input.path.as_deref(), &ctx.facts)?;
         let value = Wanted { place, pattern: input.pattern.clone(), include, problem };
         Ok(Prepared { value, preview: Preview::Nothing })
     }
@@ -104,6 +104,18 @@ impl Tool for Grep {
             text: searched::with_notes(listed(&found), &notes),
             ..ToolOutput::default()
         })
+    }
+}
+
+/// Where to look, and for which files there. An absolute `include` names a folder of the workspace itself.
+fn place(input: &Input, facts: &Facts) -> Result<(Place, Option<String>), ToolError> {
+    let place = Place::of(input.path.as_deref(), facts)?;
+    let include = input.include.as_deref().filter(|include| !include.is_empty());
+    let split = include.and_then(searched::split_absolute);
+    let named = split.filter(|(folder, _)| place.roots.iter().any(|root| folder.starts_with(root)));
+    match named {
+        Some((folder, rest)) => Ok((Place { roots: vec![folder], named: true }, Some(rest))),
+        None => Ok((place, include.map(str::to_owned))),
     }
 }
 

@@ -176,3 +176,28 @@ async fn r20_1_a_path_that_only_another_root_has_is_an_error_that_names_it() {
         assert!(text.contains(&format!("Did you mean:\n{meant}")), "{tool}: {text}");
     }
 }
+
+#[tokio::test]
+async fn an_absolute_include_is_a_place_of_the_workspace_or_one_below_its_root() {
+    let bench = Bench::new();
+    bench
+        .put("/w/src/a.rs", "KEY\n")
+        .put("/w/src/b.txt", "KEY\n")
+        .put("/w/src/deep/c.rs", "KEY\n")
+        .put("/w/d.rs", "KEY\n");
+    for (input, found) in [
+        (json!({"include": "/w/src/*.rs"}), vec!["/w/src/a.rs"]),
+        (json!({"include": "/w/src/**/*.rs", "path": "/w"}), vec!["/w/src/a.rs", "/w/src/deep/c.rs"]),
+        (json!({"include": "/w/src/a.rs", "path": "src"}), vec!["/w/src/a.rs"]),
+        (json!({"include": "/src/*.rs"}), vec!["/w/src/a.rs"]),
+        (json!({"include": "/*.rs"}), vec!["/w/d.rs"]),
+        // Not in the folder that is searched.
+        (json!({"include": "/w/*.rs", "path": "src"}), vec![]),
+    ] {
+        let mut input = input;
+        input["pattern"] = json!("KEY");
+        let text = bench.done("grep", input.clone()).await;
+        let files: Vec<&str> = text.lines().filter_map(|line| line.strip_suffix(':')).collect();
+        assert_eq!(files, found, "{input}: {text}");
+    }
+}
