@@ -95,9 +95,9 @@ impl LspClient {
         Ok(Self { peer, known, version: 0, capabilities: Arc::new(capabilities.clone()) })
     }
 
-    /// The server has these texts and no others from now on; of all other files it reads what is on the disk.
+    /// The server has these texts from now on, and no others but those whose diagnostics somebody waits for; of all other files it reads what is on the disk.
     pub(super) async fn sync(&mut self, wanted: Vec<Text>) -> Result<(), Closed> {
-        for path in self.known.paths() {
+        for path in self.known.idle() {
             if wanted.iter().all(|text| text.path != path) {
                 let uri = uri_from_path(&path);
                 self.known.closed(&path);

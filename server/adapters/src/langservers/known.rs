@@ -56,6 +56,20 @@ pub(super) struct Wanted {
 /// To be held until the server has done with the command: as long no other is run.
 pub(super) type Alone = tokio::sync::OwnedMutexGuard<()>;
 
+pub(super) struct Awaited {
+    known: Arc<Known>,
+    path: AbsPath,
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        let mut state = self.known.lock();
+        if let Some(at) = state.awaited.iter().position(|path| *path == self.path) {
+            state.awaited.swap_remove(at);
+        }
+    }
+}
+
 impl Wanted {
     /// Those that have come so far, in their order.
     pub(super) fn take(&self) -> Vec<Value> {
@@ -66,6 +80,8 @@ impl Wanted {
 #[derive(Debug)]
 struct State {
     documents: HashMap<AbsPath, Document>,
+    /// Those whose diagnostics are waited for, once for everybody who does.
+    awaited: Vec<AbsPath>,
     encoding: PositionEncoding,
     /// Whether the server is asked for diagnostics; it may send some unasked all the same.
     pulls: bool,
@@ -118,8 +134,13 @@ pub(super) enum Enough {
 
 impl Known {
     pub(super) fn new() -> Self {
-        let state =
-            State { documents: HashMap::new(), encoding: PositionEncoding::Utf16, pulls: false, names_versions: false };
+        let state = State {
+            documents: HashMap::new(),
+            awaited: Vec::new(),
+            encoding: PositionEncoding::Utf16,
+            pulls: false,
+            names_versions: false,
+        };
         Self {
             state: Mutex::new(state),
             changed: watch::Sender::new(0),
@@ -246,8 +267,16 @@ impl Known {
         self.lock().documents.get(path).map(|document| (document.version, document.text.clone()))
     }
 
-    pub(super) fn paths(&self) -> Vec<AbsPath> {
-        self.lock().documents.keys().cloned().collect()
+    /// The documents whose diagnostics nobody waits for.
+    pub(super) fn idle(&self) -> Vec<AbsPath> {
+        let state = self.lock();
+        state.documents.keys().filter(|path| !state.awaited.contains(path)).cloned().collect()
+    }
+
+    /// Until it is dropped, somebody waits for the diagnostics of the document.
+    pub(super) fn wait_for(self: &Arc<Self>, path: AbsPath) -> Awaited {
+        self.lock().awaited.push(path.clone());
+        Awaited { known: Arc::clone(self), path }
     }
 
     /// Sent unasked. Without a version they are only presumed to be of the text that was sent last; a server that names versions speaks of no text of ours then

@@ -149,10 +149,8 @@ pub async fn ask(
         }
         LanguageAbout::CodeActions(at) => {
             let Called { result, encoding } = asked.actions(at, problems).await?;
-            let resolves = |action: &Value| {
-                action.get("data").is_some() || caller.runs_commands() && command::of(action).is_some()
-            };
-            (encoding, LanguageFound::Actions(answer::actions(&result, resolves)))
+            let obstacle = |action: &Value| command::obstacle(action, caller.runs_commands()).map(str::to_owned);
+            (encoding, LanguageFound::Actions(answer::actions(&result, obstacle)))
         }
         LanguageAbout::CodeAction { at, title } => {
             let Called { result, encoding } = asked.actions(at, problems).await?;
@@ -226,20 +224,23 @@ impl Asked<'_> {
 
     /// The edit of an action: it stands in it, or is asked for, or comes of its command.
     async fn edit(&self, title: &str, action: &Value, encoding: PositionEncoding) -> Result<Called, LanguageError> {
-        if action["edit"].is_object() {
+        if answer::is_edit(&action["edit"]) {
             return Ok(Called { result: action["edit"].clone(), encoding });
         }
         let mut action = action.clone();
         if action.get("data").is_some() {
             let Called { result, encoding } = self.caller.call("codeAction/resolve", action).await?;
-            if result["edit"].is_object() {
+            if answer::is_edit(&result["edit"]) {
                 return Ok(Called { result: result["edit"].clone(), encoding });
             }
             action = result;
+            action["data"].take();
         }
-        let command = command::of(&action).filter(|_| self.caller.runs_commands());
-        let Some(command) = command else {
-            return Err(self.refused(format!("{title:?} is a command of the server, which is not run from here")));
+        if let Some(why) = command::obstacle(&action, self.caller.runs_commands()) {
+            return Err(self.refused(format!("{title:?} is {why}")));
+        }
+        let Some(command) = command::of(&action) else {
+            return Err(self.refused(format!("{title:?} has nothing to change there")));
         };
         let Called { result, encoding } = self.caller.edits_of(command).await?;
         match result.as_array().map(Vec::as_slice) {

@@ -186,22 +186,25 @@ async fn edits_come_in_both_forms_and_in_their_order() {
 #[tokio::test]
 async fn code_actions_are_listed_and_only_edits_are_made() {
     let actions = json!([
-        { "title": "Import f", "kind": "quickfix", "isPreferred": true, "edit": { "changes": {} } },
+        { "title": "Import f", "kind": "quickfix", "isPreferred": true, "edit": { "changes": { "file:///w/a.py": [] } } },
         { "title": "Later", "data": 7 },
         { "title": "Run", "command": { "command": "x", "title": "Run" } },
+        { "title": "Run too", "edit": {}, "command": { "command": "x", "title": "Run" } },
+        { "title": "Nothing", "edit": { "documentChanges": [] } },
         { "title": "Not now", "edit": { "changes": {} }, "disabled": { "reason": "no selection" } },
     ]);
     let (found, sent) = asked(LanguageAbout::CodeActions(4..10), std::slice::from_ref(&actions)).await;
     let action =
         |title: &str| LanguageAction { title: title.to_owned(), kind: None, is_preferred: false, obstacle: None };
+    let more_than_edit =
+        "a command of the server that may do more than edit, so it is not run; make the change yourself";
+    // What is disabled is not offered.
     let expected = vec![
         LanguageAction { kind: Some("quickfix".to_owned()), is_preferred: true, ..action("Import f") },
         action("Later"),
-        LanguageAction {
-            obstacle: Some("a command of the server, which is not run from here".to_owned()),
-            ..action("Run")
-        },
-        LanguageAction { obstacle: Some("no selection".to_owned()), ..action("Not now") },
+        LanguageAction { obstacle: Some(more_than_edit.to_owned()), ..action("Run") },
+        LanguageAction { obstacle: Some(more_than_edit.to_owned()), ..action("Run too") },
+        action("Nothing"),
     ];
     assert_eq!(found.unwrap(), LanguageFound::Actions(expected));
     // Problems of these lines alone.
@@ -211,9 +214,13 @@ async fn code_actions_are_listed_and_only_edits_are_made() {
     let (found, sent) = asked(make("Later"), &[actions.clone(), json!({ "title": "Later", "edit": edit })]).await;
     assert!(matches!(found.unwrap(), LanguageFound::Changes(changes) if changes.len() == 1));
     assert_eq!(sent[1], ("codeAction/resolve".to_owned(), json!({ "title": "Later", "data": 7 })));
-    for (title, says) in
-        [("Not now", "no selection"), ("Run", "a command of the server"), ("Gone", "there is no code action \"Gone\"")]
-    {
+    for (title, says) in [
+        ("Not now", "no selection"),
+        ("Run", "a command of the server that may do more"),
+        ("Run too", "a command of the server that may do more"),
+        ("Nothing", "nothing to change there"),
+        ("Gone", "there is no code action \"Gone\""),
+    ] {
         let (found, _) = asked(make(title), std::slice::from_ref(&actions)).await;
         assert!(found.unwrap_err().to_string().contains(says), "{title}");
     }
@@ -229,6 +236,11 @@ async fn an_action_that_is_a_command_is_the_one_edit_that_the_command_asks_for()
     let listed = asked(LanguageAbout::CodeActions(4..10), &[json!([command])]).await.0.unwrap();
     assert!(matches!(listed, LanguageFound::Actions(actions) if actions[0].obstacle.is_none()));
     let (found, sent) = asked(fix(), &[json!([command]), json!([edit])]).await;
+    assert!(matches!(found.unwrap(), LanguageFound::Changes(changes) if changes.len() == 1));
+    assert_eq!(sent[1], run);
+    // Beside an edit that does nothing.
+    let beside = json!({ "title": "Fix", "edit": {}, "command": command });
+    let (found, sent) = asked(fix(), &[json!([beside]), json!([edit])]).await;
     assert!(matches!(found.unwrap(), LanguageFound::Changes(changes) if changes.len() == 1));
     assert_eq!(sent[1], run);
     // The command comes with the answer to the second question.

@@ -247,12 +247,13 @@ impl Actor {
             return self.crashed().await;
         }
         let (pull, known) = (running.client.pull(target.path.clone()), Arc::clone(&running.known));
-        let name = self.recipe.name.clone();
+        let (name, awaited) = (self.recipe.name.clone(), known.wait_for(target.path.clone()));
         running.waiting.spawn(async move {
             let answer = async {
                 let found = timeout_at(deadline, known.reported(&target.path, &target.text)).await.ok().flatten();
                 let found = found.or_else(|| known.report(&target.path, &target.text, Enough::Anything));
                 let is_ready = found.is_some();
+                drop(awaited);
                 // Whoever asked may have gone on.
                 let _ = reply.send(found.map_or(DiagnosticsReport::NotReady, |found| report(found, &name)));
                 is_ready

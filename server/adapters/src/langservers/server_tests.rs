@@ -282,6 +282,30 @@ async fn r17_1_pulled_and_pushed_diagnostics_are_taken_together() {
     stage.close().await;
 }
 
+/// As after a change of several files.
+#[tokio::test(start_paused = true)]
+async fn r17_1_several_files_are_waited_for_at_once() {
+    let mut stage = stage(Character::default());
+    let asked = ["a.py", "b.py"].map(|name| stage.ask(file(name, "one")));
+    let mut server = stage.started().await;
+    for (version, name) in [(1, "a.py"), (2, "b.py")] {
+        let opened = server.next("textDocument/didOpen").await["textDocument"].clone();
+        let uri = json!(uri_from_path(&root().join(name)));
+        assert_eq!((opened["version"].as_i64(), &opened["uri"]), (Some(version), &uri));
+    }
+    server.push("a.py", Some(1), "of a").await;
+    server.push("b.py", Some(2), "of b").await;
+    for (asked, expected) in asked.into_iter().zip(["of a", "of b"]) {
+        assert_eq!(messages(asked.await.unwrap()), [expected]);
+    }
+    // Then the disk holds for those that are not asked about.
+    let _ = stage.handle.known(file("c.py", "one"), Vec::new());
+    for _ in ["a.py", "b.py"] {
+        server.next("textDocument/didClose").await;
+    }
+    stage.close().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn r17_1_a_server_that_is_asked_and_only_sends_is_heard() {
     // It announces the question and never answers it, or has no such method after all.

@@ -93,7 +93,7 @@ pub enum DiagnosticsReport {
         found: Vec<Diagnostic>,
         /// Of several that look at the file these have not spoken in time.
         missing: Vec<String>,
-        /// These do not say of which text they speak: what they said last is taken for that of the target, which they had by then.
+        /// These do not say of which text they speak: what they said last is taken for that of the target, which they were sent before.
         presumed: Vec<String>,
     },
     /// Nothing for this version came in time.

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use copydesk_workspace::disk::DiskError;
+use copydesk_workspace::path::AbsPath;
 use ropey::Rope;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,7 +16,8 @@ use serde_json::{Value, json};
 use super::change::{self, Change};
 use super::{described, path};
 use crate::ports::{
-    DiagnosticsTarget, LanguageAbout, LanguageAnswer, LanguageError, LanguageFound, LanguageQuestion, Preview,
+    DiagnosticsTarget, LanguageAbout, LanguageAnswer, LanguageChange, LanguageError, LanguageFound, LanguageQuestion,
+    LanguageSymbol, Preview,
 };
 use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
 use crate::view::{Snapshot, ViewError};
@@ -117,7 +119,7 @@ impl Tool for Lsp {
         }
         let (base, about) = asked(input, ctx).await?;
         let answer = ask(question(&base, about, Vec::new()), ctx).await?;
-        edits::access(&changes(answer)?)
+        edits::access(&input.made(answer)?)
     }
 
     async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Planned>, ToolError> {
@@ -130,12 +132,12 @@ impl Tool for Lsp {
         // Once more, of a server that has all of the files as they are here: it may have read them long ago.
         let old = edits::word_at(&base.text, &about);
         let first = ask(question(&base, about.clone(), Vec::new()), ctx).await?;
-        let texts = edits::texts(&changes(first)?, ctx).await?;
+        let texts = edits::texts(&input.made(first)?, ctx).await?;
         let answer = ask(question(&base, about, texts.clone()), ctx).await?;
         let by = answer.by.clone();
         let encoding = answer.encoding;
         let asked = edits::Asked { texts, base: &base, encoding, old: old.as_deref() };
-        let changes = edits::planned(&changes(answer)?, &asked, ctx).await?;
+        let changes = edits::planned(&input.made(answer)?, &asked, ctx).await?;
         let preview = Preview::Edit(changes.iter().flat_map(Change::diffs).collect());
         let headline = match (&input.new_name, &input.title) {
             (Some(new), _) if input.operation == Operation::Rename => {
@@ -154,6 +156,10 @@ impl Tool for Lsp {
                     answer = ask(question, ctx) => answer?,
                     () = ctx.cancel.cancelled() => return Err(ToolError::Cancelled.into()),
                 };
+                let mut answer = answer;
+                if let LanguageFound::Symbols(symbols) = &mut answer.found {
+                    own_alone(symbols, &ctx.facts.roots);
+                }
                 let by = answer.by.clone();
                 let (text, results) = shown::text(answer, &name, ctx).await;
                 Ok(ToolOutput { text, metadata: json!({ "server": by, "results": results }), ..ToolOutput::default() })
@@ -168,6 +174,20 @@ impl Input {
             Operation::Rename => true,
             Operation::CodeAction => self.title.is_some(),
             _ => false,
+        }
+    }
+
+    /// What the server would change.
+    fn made(&self, answer: LanguageAnswer) -> Result<Vec<LanguageChange>, ToolError> {
+        match (answer.found, &self.title) {
+            (LanguageFound::Changes(changes), _) if !changes.is_empty() => Ok(changes),
+            (_, Some(title)) => {
+                Err(ToolError::Tell(format!("{} has nothing to change there by {title:?}.", answer.by)))
+            }
+            (_, None) => Err(ToolError::Tell(format!(
+                "{} has nothing to change there: is it the name of something that is declared in this project?",
+                answer.by
+            ))),
         }
     }
 
@@ -264,6 +284,14 @@ impl Input {
     }
 }
 
+/// Some servers find every name of every library that is a little like what is looked for.
+fn own_alone(symbols: &mut Vec<LanguageSymbol>, roots: &[AbsPath]) {
+    let is_own = |symbol: &LanguageSymbol| roots.iter().any(|root| symbol.place.path.starts_with(root));
+    if symbols.iter().any(is_own) {
+        symbols.retain(is_own);
+    }
+}
+
 /// Where a word begins that stands by itself; else where the text stands at all.
 fn find_word(line: &str, word: &str) -> Option<usize> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
@@ -287,11 +315,7 @@ async fn asked(input: &Input, ctx: &ToolContext) -> Result<(Snapshot, LanguageAb
     }
 }
 
-fn question(
-    base: &Snapshot,
-    about: LanguageAbout,
-    others: Vec<(copydesk_workspace::path::AbsPath, Rope)>,
-) -> LanguageQuestion {
+fn question(base: &Snapshot, about: LanguageAbout, others: Vec<(AbsPath, Rope)>) -> LanguageQuestion {
     let file = DiagnosticsTarget { path: base.path.clone(), open: base.open(), text: base.text.clone() };
     LanguageQuestion { about, file, others }
 }
@@ -303,16 +327,6 @@ async fn ask(question: LanguageQuestion, ctx: &ToolContext) -> Result<LanguageAn
         answer = ctx.diagnostics.answer(question, WAIT).await;
     }
     answer.map_err(|error| ToolError::Tell(format!("Nothing was found out: {error}.")))
-}
-
-fn changes(answer: LanguageAnswer) -> Result<Vec<crate::ports::LanguageChange>, ToolError> {
-    match answer.found {
-        LanguageFound::Changes(changes) if !changes.is_empty() => Ok(changes),
-        _ => Err(ToolError::Tell(format!(
-            "{} has nothing to change there: is it the name of something that is declared in this project?",
-            answer.by
-        ))),
-    }
 }
 
 #[cfg(test)]

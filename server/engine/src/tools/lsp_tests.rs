@@ -122,6 +122,12 @@ async fn symbols_calls_and_actions_are_lines() {
     let symbols = LanguageFound::Symbols(vec![symbol("old", 0)]);
     let expected = "symbols of the workspace of \"ol\", by played:\nfunction old a.py:1:5";
     check(symbols, json!({ "operation": "workspaceSymbol", "filePath": "a.py", "query": "ol" }), expected).await;
+    // Those of libraries where the project has none.
+    let of_library = || LanguageSymbol { place: place("/lib/b.py", 0, 4), ..symbol("older", 0) };
+    let query = || json!({ "operation": "workspaceSymbol", "filePath": "a.py", "query": "ol" });
+    check(LanguageFound::Symbols(vec![of_library(), symbol("old", 0)]), query(), expected).await;
+    let expected = "symbols of the workspace of \"ol\", by played:\nfunction older ../lib/b.py:1";
+    check(LanguageFound::Symbols(vec![of_library()]), query(), expected).await;
     let calls =
         LanguageFound::Calls(vec![LanguageCall { symbol: symbol("f", 0), calls: vec![place("/w/a.py", 3, 6)] }]);
     let expected =

@@ -68,7 +68,7 @@ pub(super) fn changed(before: &DiagnosticsReport, after: &DiagnosticsReport, bas
     let is_presumed = !presumed.is_empty() && !told.is_empty();
     let presumed = is_presumed.then(|| {
         format!(
-            "{} names no version of the text: this is what it said last, after it had the new one.",
+            "{} names no version of the text: this is what it said last, after it was sent the new one.",
             presumed.join(", ")
         )
     });

@@ -92,7 +92,7 @@ fn r17_1_what_is_only_presumed_to_be_of_the_new_text_is_said_to_be() {
         missing: missing.iter().map(|&name| name.to_owned()).collect(),
         presumed: vec!["yaml-ls".to_owned()],
     };
-    let note = "yaml-ls names no version of the text: this is what it said last, after it had the new one.";
+    let note = "yaml-ls names no version of the text: this is what it said last, after it was sent the new one.";
     let (old, new) = ([error(1, "old")], [error(1, "new")]);
     let told = format!(
         "New problems in this file:\n- error 1:5: new (rustc)\nFixed by this edit:\n- error 1:5: old (rustc)\n{note}"

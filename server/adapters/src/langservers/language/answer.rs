@@ -83,20 +83,27 @@ pub(super) fn calls(value: &Value, end: &str, asked: &Value) -> Vec<LanguageCall
     several(value).filter_map(of).collect()
 }
 
-/// Of `(Command | CodeAction)[]`. `resolves`: whether its edit can be asked for.
-pub(super) fn actions(value: &Value, resolves: impl Fn(&Value) -> bool) -> Vec<LanguageAction> {
+/// Of `(Command | CodeAction)[]`, without those that are not to be had there: some servers tell of each that they know. `obstacle` says why one cannot be
+/// carried out.
+pub(super) fn actions(value: &Value, obstacle: impl Fn(&Value) -> Option<String>) -> Vec<LanguageAction> {
     let of = |value: &Value| {
-        let disabled = value["disabled"]["reason"].as_str().map(str::to_owned);
-        let has_edit = value["edit"].is_object() || resolves(value);
-        let is_command = || (!has_edit).then(|| "a command of the server, which is not run from here".to_owned());
+        if value["disabled"].is_object() {
+            return None;
+        }
         Some(LanguageAction {
             title: value["title"].as_str()?.to_owned(),
             kind: value["kind"].as_str().filter(|kind| !kind.is_empty()).map(str::to_owned),
             is_preferred: value["isPreferred"] == true,
-            obstacle: disabled.or_else(is_command),
+            obstacle: obstacle(value),
         })
     };
     several(value).filter_map(of).collect()
+}
+
+/// Whether a `WorkspaceEdit` does anything: some servers send an empty one beside the command that does.
+pub(super) fn is_edit(value: &Value) -> bool {
+    let changes = value["documentChanges"].as_array().is_some_and(|changes| !changes.is_empty());
+    changes || value["changes"].as_object().is_some_and(|changes| !changes.is_empty())
 }
 
 /// Of a `WorkspaceEdit`, with our `versions` of documents by URI where an editor gave it. The error says what is wrong with it.

@@ -3,6 +3,8 @@
 
 use serde_json::{Value, json};
 
+use super::answer;
+
 /// Facts of the servers, from their documentation and sources: clangd, ESLint, gopls, pyright with its kin, Ruff, typescript-language-server (whose
 /// `_typescript.applyRefactoring` is not among them: it makes new files before it asks).
 const EDITING: &[&str] = &[
@@ -37,6 +39,19 @@ pub(super) fn of(action: &Value) -> Option<Value> {
         params["arguments"] = arguments.clone();
     }
     Some(params)
+}
+
+/// Why what an action changes cannot be known, where it is a command. Nothing of it is run then.
+pub(super) fn obstacle(action: &Value, runs_commands: bool) -> Option<&'static str> {
+    let is_command = !action["command"].is_null() && !answer::is_edit(&action["edit"]) && action["data"].is_null();
+    match of(action) {
+        _ if !is_command => None,
+        None => Some("a command of the server that may do more than edit, so it is not run; make the change yourself"),
+        Some(_) if !runs_commands => Some(
+            "a command of the server, and this editor would make its edits before they are known; make the change yourself",
+        ),
+        Some(_) => None,
+    }
 }
 
 #[cfg(test)]
