@@ -159,12 +159,8 @@ async fn doctor_names_the_servers_that_the_project_wants_and_that_are_not_there(
     assert_eq!(of("dart not found"), 0, "{text}");
 }
 
-/// Calls of the tool `lsp` one after the other, in a project of two files with `ty`; the results in order, and the files afterwards.
-async fn asked(calls: Vec<serde_json::Value>) -> (Vec<String>, [String; 2]) {
-    let home = home_with(&ty());
-    home.write("pyproject.toml", "[project]\nname = \"p\"\nversion = \"1\"\n");
-    home.write("a.py", "def old(n: int) -> int:\n    return n\n\n\nprint(old(1))\n");
-    home.write("b.py", "from a import old\n\nprint(\"é\", old(2))\n");
+/// Calls of the tool `lsp` one after the other: the results in order, and the files afterwards.
+async fn asked(home: Home, files: [&str; 2], calls: Vec<serde_json::Value>) -> (Vec<String>, [String; 2]) {
     let model = ScriptedModel::start(Script::function(move |request| match calls.get(request.results().len()) {
         Some(call) => Reply::call("lsp", call.clone()),
         None => Reply::text("done"),
@@ -180,7 +176,7 @@ async fn asked(calls: Vec<serde_json::Value>) -> (Vec<String>, [String; 2]) {
     editor.turn(&session, "go").await;
     let requests = model.requests();
     let results = requests.last().unwrap().results().iter().map(|&result| result.to_owned()).collect();
-    let files = ["a.py", "b.py"].map(|file| std::fs::read_to_string(editor.home().workspace().join(file)).unwrap());
+    let files = files.map(|file| std::fs::read_to_string(editor.home().workspace().join(file)).unwrap());
     editor.finish().await;
     model.finish();
     (results, files)
@@ -193,14 +189,18 @@ async fn ty_answers_questions_and_renames_in_all_files() {
         input.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
         input
     };
-    let (results, [a, b]) = asked(vec![
+    let home = home_with(&ty());
+    home.write("pyproject.toml", "[project]\nname = \"p\"\nversion = \"1\"\n");
+    home.write("a.py", "def old(n: int) -> int:\n    return n\n\n\nprint(old(1))\n");
+    home.write("b.py", "from a import old\n\nprint(\"é\", old(2))\n");
+    let calls = vec![
         place("goToDefinition", json!({})),
         place("findReferences", json!({})),
         place("hover", json!({})),
         json!({ "operation": "documentSymbol", "filePath": "a.py" }),
         place("rename", json!({ "newName": "fresh" })),
-    ])
-    .await;
+    ];
+    let (results, [a, b]) = asked(home, ["a.py", "b.py"], calls).await;
     assert!(results[0].contains("a.py:1:5: def old(n: int) -> int:"), "{results:#?}");
     assert!(results[1].contains("b.py:3:12: print(\"é\", old(2))") && results[1].contains("a.py:5:7"), "{results:#?}");
     assert!(results[2].contains("def old(n: int) -> int"), "{results:#?}");
@@ -208,4 +208,17 @@ async fn ty_answers_questions_and_renames_in_all_files() {
     assert!(results[4].contains("ty renamed old to fresh"), "{results:#?}");
     assert_eq!(a, "def fresh(n: int) -> int:\n    return n\n\n\nprint(fresh(1))\n");
     assert_eq!(b, "from a import fresh\n\nprint(\"é\", fresh(2))\n");
+}
+
+#[tokio::test]
+async fn the_native_typescript_server_renames_where_a_name_is_declared_and_not_where_it_is_imported() {
+    let home = home_with(&tool("typescript/node_modules/.bin", "tsc"));
+    home.write("tsconfig.json", "{}\n");
+    home.write("a.ts", "export function old(): number {\n  return 1;\n}\n");
+    home.write("b.ts", "import { old } from \"./a\";\n\nexport const n: number = old();\n");
+    let rename = json!({ "operation": "rename", "filePath": "b.ts", "line": 3, "symbol": "old", "newName": "fresh" });
+    let (results, [a, b]) = asked(home, ["a.ts", "b.ts"], vec![rename]).await;
+    assert!(results[0].contains("typescript renamed old to fresh"), "{results:#?}");
+    assert_eq!(a, "export function fresh(): number {\n  return 1;\n}\n");
+    assert_eq!(b, "import { fresh } from \"./a\";\n\nexport const n: number = fresh();\n");
 }

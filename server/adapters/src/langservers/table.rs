@@ -86,6 +86,13 @@ const fn linter(
     WellKnown { name, role: Role::Linter, programs, files, roots, needs_root: true, unless: &[], settings: "" }
 }
 
+/// A name that is renamed where it is used is to be another one everywhere, and no alias there. First as typescript-language-server wants it, then as `tsc` does.
+const TYPESCRIPT_SETTINGS: &str = r#"{
+    "preferences": { "providePrefixAndSuffixTextForRename": false },
+    "typescript": { "preferences": { "useAliasesForRenames": false } },
+    "javascript": { "preferences": { "useAliasesForRenames": false } }
+}"#;
+
 const SCRIPTS: &[&str] = &["ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts"];
 const DENO: &[&str] = &["deno.json", "deno.jsonc"];
 const LOCKS: &[&str] = &["package-lock.json", "bun.lockb", "bun.lock", "pnpm-lock.yaml", "yarn.lock"];
@@ -105,6 +112,7 @@ pub(super) const WELL_KNOWN: &[WellKnown] = &[
     // TypeScript's own server, from version 7 on, runs nothing of the project; the older one loads the project's compiler and its plugins.
     WellKnown {
         unless: DENO,
+        settings: TYPESCRIPT_SETTINGS,
         ..language(
             "typescript",
             &[local(reads(&["tsc", "--lsp", "--stdio"])), local(runs(&["typescript-language-server", "--stdio"]))],
