@@ -71,6 +71,8 @@ export interface ClientOptIn {
   save?: boolean;
   /** The client answers `_copydesk/language`. */
   language?: boolean;
+  /** It answers `_copydesk/language` with `workspace/executeCommand` too, and makes none of the edits that the server asks for meanwhile: they are the result. */
+  languageCommands?: boolean;
   /** The client is told by `_copydesk/changed` that there is another list of changes, and lets its user decide on them: what undo reaches is edited without an ask. */
   changes?: boolean;
   /** Whether the user trusts the workspace, where the client has a notion of it; a change is told by `_copydesk/trust_changed`. */
@@ -132,6 +134,8 @@ export interface DocumentDiagnostics {
   /** The version that the problems are of. */
   version?: number | null;
   state: DiagnosticsState;
+  /** The servers that did not say of which version they speak: it is the one that they were sent before, once nothing followed for a while. */
+  presumed?: string[];
   /** LSP's `Diagnostic`, columns in the negotiated encoding; empty unless ready. */
   diagnostics?: unknown[];
 }
@@ -218,7 +222,7 @@ export type HunkState = "undecided" | "accepted" | "rejected" | "outdated";
 export interface LanguageParams {
   /** An open document, with the version that the request is about. */
   document: DocumentVersion;
-  /** LSP's, such as `textDocument/definition` or `callHierarchy/incomingCalls`. */
+  /** LSP's, such as `textDocument/definition` or `callHierarchy/incomingCalls`. `workspace/executeCommand` is sent to a client that said `languageCommands`, for a few commands that do nothing but ask for edits. The client answers each `workspace/applyEdit` that belongs to it as if it were made, and makes none; one that comes after the wait is refused. Where it cannot tell whose an edit is, it makes none and fails. */
   method: string;
   /** As the method has them. `position` and `range` are in the negotiated encoding: the client converts them to the server's. */
   params: unknown;
@@ -235,7 +239,7 @@ export interface LanguageResult {
   server?: string | null;
   /** Of the positions in `result`: `utf-8`, `utf-16` or `utf-32`; absent means `utf-16`. */
   positionEncoding?: string | null;
-  /** The server's result as it came; of one that failed its message. */
+  /** The server's result as it came; of one that failed its message; of a command the list of each `WorkspaceEdit` that the server asked for. */
   result?: unknown;
   /** Of the open documents that a `WorkspaceEdit` in `result` names. */
   versions?: DocumentVersion[];

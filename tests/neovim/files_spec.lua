@@ -192,16 +192,28 @@ local SERVER = [[
       end
     end
     return {
-      request = function(method, params, done)
+      request = function(method, params, done, replied)
         id = id + 1
         if method == 'initialize' then
           done(nil, { capabilities = { textDocumentSync = { openClose = true, change = 1 },
+            executeCommandProvider = options.language and { commands = { 'fix', 'late' } } or nil,
             definitionProvider = options.language, renameProvider = options.language,
             diagnosticProvider = options.pull and { interFileDependencies = false, workspaceDiagnostics = false } or nil } })
         elseif method == 'textDocument/definition' then
           done(nil, { uri = params.textDocument.uri, range = { start = params.position, ['end'] = params.position } })
         elseif method == 'textDocument/rename' then
           done(nil, { changes = { [params.textDocument.uri] = {}, ['/no/uri'] = {} } })
+        elseif method == 'workspace/executeCommand' then
+          -- Asks for the edit once the test lets it, and answers after that.
+          local own = id
+          local function ask()
+            local edit = { changes = { [_G.server.uri] = { { range = { start = { line = 0, character = 0 },
+              ['end'] = { line = 0, character = 0 } }, newText = params.command } } } }
+            _G.server.answer = dispatchers.server_request('workspace/applyEdit', { edit = edit })
+            done(nil, vim.NIL)
+            replied(own)
+          end
+          if params.command == 'late' then _G.server.ask = ask else vim.schedule(ask) end
         elseif method == 'textDocument/diagnostic' then
           done(nil, { kind = 'full', items = find(text) })
         else
@@ -311,7 +323,15 @@ function tests.a_server_without_versions_speaks_of_the_text_that_it_was_sent()
   with_server({ versions = false }, function(child)
     diagnostics(child, version(child))
     child:lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, -1, false, { 'good' })")
-    contains(diagnostics(child, version(child)), 'diagnostics = {}, state = "ready"', 'the new text')
+    local answer = diagnostics(child, version(child))
+    contains(answer, 'diagnostics = {}, presumed = { "words" }, state = "ready"', 'the new text')
+    -- What follows at once is what holds.
+    child:lua("_G.server.hold = true; vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, -1, false, { 'bad' })")
+    child:lua([[
+      vim.defer_fn(function() _G.server.publish(_G.server.uri, nil, {}) end, 200)
+      vim.defer_fn(function() _G.server.publish(_G.server.uri) end, 250)
+    ]])
+    contains(diagnostics(child, version(child)), 'bad word', 'the last one')
   end)
 end
 
@@ -338,6 +358,65 @@ function tests.a_language_request_goes_to_the_server_in_its_columns_and_names_ve
     contains(answer, ('a.txt", version = %d }'):format(version(child)), 'the version of what is renamed')
     contains(language('textDocument/hover'), 'state = "unavailable"', 'what no server knows')
     contains(language('textDocument/definition', version(child) - 1), 'state = "not_ready"', 'another text')
+  end)
+end
+
+function tests.what_a_command_of_a_server_wants_to_be_edited_is_the_answer_and_is_not_made()
+  with_server({ language = true }, function(child)
+    ---@param name string
+    ---@param wait? integer
+    local function command(name, wait)
+      return ask(child, '_copydesk/language', {
+        document = { uri = uri(child, 'a.txt'), version = version(child) },
+        method = 'workspace/executeCommand',
+        params = { command = name },
+        waitMs = wait or 20000,
+      })
+    end
+    local a = child:lua("return vim.fn.bufnr('a.txt')")
+    local answer = command('fix')
+    contains(answer, 'newText = "fix"', 'the edit')
+    contains(answer, 'state = "ready"', 'the state')
+    contains(answer, ('a.txt", version = %d }'):format(version(child)), 'the version of what would be edited')
+    equal(child:lines(a), { 'é bad' }, 'the buffer')
+    equal(child:lua('return _G.server.answer.applied'), true, 'what the server is told')
+    -- The user's own.
+    child:lua("vim.lsp.get_clients({ name = 'words' })[1]:request('workspace/executeCommand', { command = 'fix' })")
+    child:wait('return vim.api.nvim_buf_get_lines(..., 0, -1, false)[1] == "fixé bad"', 'the edit of the user', a)
+    -- One that is given up: what it wants late is nobody's, and is not the next one's.
+    contains(command('late', 50), 'did not come to an end', 'one without an end')
+    contains(command('fix'), 'with an earlier command', 'the next one')
+    child:lua('_G.server.ask()')
+    equal(child:lua('return _G.server.answer.applied'), false, 'the late edit')
+    equal(child:lines(a), { 'fixé bad' }, 'the buffer')
+    answer = command('fix')
+    contains(answer, 'newText = "fix"', 'its own edit')
+    assert(not answer:find('late', 1, true), answer)
+    equal(child:lines(a), { 'fixé bad' }, 'the buffer')
+  end)
+end
+
+function tests.an_edit_of_nobody_knows_which_command_is_not_made()
+  with_server({ language = true }, function(child)
+    local a = child:lua("return vim.fn.bufnr('a.txt')")
+    child:prompt(([[
+      local result = request('_copydesk/language', { document = { uri = %q }, method = 'workspace/executeCommand',
+        params = { command = 'late' }, waitMs = 20000 })
+      say(vim.inspect(result):gsub('%%s+', ' '))
+      finish()
+    ]]):format(uri(child, 'a.txt')))
+    child:wait('return _G.server.ask ~= nil', 'the command')
+    -- The user runs one meanwhile.
+    child:lua("vim.lsp.get_clients({ name = 'words' })[1]:request('workspace/executeCommand', { command = 'fix' })")
+    child:wait('return _G.server.answer ~= nil', 'the edit of one of them')
+    equal(child:lua('return _G.server.answer.applied'), false, 'what the server is told')
+    equal(child:lines(a), { 'é bad' }, 'the buffer')
+    child:lua('_G.server.ask()')
+    child:wait_chat('state = "not_ready"')
+    equal(child:lines(a), { 'é bad' }, 'the buffer')
+    -- Afterwards all is as it was.
+    child:lua("vim.lsp.get_clients({ name = 'words' })[1]:request('workspace/executeCommand', { command = 'fix' })")
+    child:wait('return vim.api.nvim_buf_get_lines(..., 0, -1, false)[1] == "fixé bad"', 'the edit of the user', a)
   end)
 end
 

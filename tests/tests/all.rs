@@ -22,6 +22,8 @@ mod demo;
 mod diffs;
 #[path = "all/editing.rs"]
 mod editing;
+#[path = "all/editor_languages.rs"]
+mod editor_languages;
 #[path = "all/first_run.rs"]
 mod first_run;
 #[path = "all/formatting.rs"]

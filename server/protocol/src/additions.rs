@@ -28,6 +28,8 @@ pub struct ClientOptIn {
     pub save: bool,
     /// The client answers `_copydesk/language`.
     pub language: bool,
+    /// It answers `_copydesk/language` with `workspace/executeCommand` too, and makes none of the edits that the server asks for meanwhile: they are the result.
+    pub language_commands: bool,
     /// The client is told by `_copydesk/changed` that there is another list of changes, and lets its user decide on them: what undo reaches is edited
     /// without an ask.
     pub changes: bool,
@@ -102,6 +104,9 @@ pub struct DocumentDiagnostics {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i32>,
     pub state: DiagnosticsState,
+    /// The servers that did not say of which version they speak: it is the one that they were sent before, once nothing followed for a while.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub presumed: Vec<String>,
     /// LSP's `Diagnostic`, columns in the negotiated encoding; empty unless ready.
     #[serde(default)]
     pub diagnostics: Vec<serde_json::Value>,
@@ -125,7 +130,9 @@ pub enum DiagnosticsState {
 pub struct LanguageParams {
     /// An open document, with the version that the request is about.
     pub document: DocumentVersion,
-    /// LSP's, such as `textDocument/definition` or `callHierarchy/incomingCalls`.
+    /// LSP's, such as `textDocument/definition` or `callHierarchy/incomingCalls`. `workspace/executeCommand` is sent to a client that said
+    /// `languageCommands`, for a few commands that do nothing but ask for edits. The client answers each `workspace/applyEdit` that belongs to it as if it were
+    /// made, and makes none; one that comes after the wait is refused. Where it cannot tell whose an edit is, it makes none and fails.
     pub method: String,
     /// As the method has them. `position` and `range` are in the negotiated encoding: the client converts them to the server's.
     pub params: serde_json::Value,
@@ -147,7 +154,7 @@ pub struct LanguageResult {
     /// Of the positions in `result`: `utf-8`, `utf-16` or `utf-32`; absent means `utf-16`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position_encoding: Option<String>,
-    /// The server's result as it came; of one that failed its message.
+    /// The server's result as it came; of one that failed its message; of a command the list of each `WorkspaceEdit` that the server asked for.
     #[serde(default)]
     pub result: serde_json::Value,
     /// Of the open documents that a `WorkspaceEdit` in `result` names.

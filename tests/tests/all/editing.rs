@@ -126,7 +126,7 @@ async fn c97_r17_1_problems_of_an_older_version_are_not_told() {
         "message": "an old one",
     });
     let turn = Turn::edit("one", "ONE", Encoding::Utf16, "one\n").await;
-    let old = problem.clone();
+    let (old, other) = (problem.clone(), problem.clone());
     turn.diagnostics(move |version| json!({ "state": "ready", "version": version - 1, "diagnostics": [old] }));
     turn.editor.open_document(&turn.document, "plaintext", "one\n");
     let told = turn.run().await;
@@ -141,6 +141,17 @@ async fn c97_r17_1_problems_of_an_older_version_are_not_told() {
     turn.editor.open_document(&turn.document, "plaintext", "one\n");
     let told = turn.run().await;
     assert!(told.contains("New problems in this file:\n- error 1:1: an old one"), "{told}");
+    turn.finish().await;
+
+    // Of a server that does not say of which text it speaks.
+    let turn = Turn::edit("one", "ONE", Encoding::Utf16, "one\n").await;
+    turn.diagnostics(move |version| {
+        let found = if version == 1 { Vec::new() } else { vec![other.clone()] };
+        json!({ "state": "ready", "version": version, "presumed": ["words"], "diagnostics": found })
+    });
+    turn.editor.open_document(&turn.document, "plaintext", "one\n");
+    let told = turn.run().await;
+    assert!(told.contains("an old one\nwords names no version of the text"), "{told}");
     turn.finish().await;
 }
 

@@ -134,6 +134,7 @@ specs! {
     files {
         a_language_request_goes_to_the_server_in_its_columns_and_names_versions;
         a_server_without_versions_speaks_of_the_text_that_it_was_sent;
+        an_edit_of_nobody_knows_which_command_is_not_made;
         c97_late_diagnostics_of_an_old_version_are_not_given;
         diagnostics_are_pulled_where_the_server_offers_that;
         r17_1_diagnostics_come_with_their_version_in_the_columns_of_the_daemon;
@@ -142,6 +143,7 @@ specs! {
         r6_3_files_changed_reads_clean_buffers_again_and_leaves_others;
         save_of_a_new_file_never_overwrites_one_that_appeared;
         save_writes_with_autocommands_and_tells_what_it_could_not;
+        what_a_command_of_a_server_wants_to_be_edited_is_the_answer_and_is_not_made;
         without_a_server_that_speaks_diagnostics_are_unavailable;
     }
     form {

@@ -322,6 +322,7 @@ function start()
           diagnostics = true,
           save = true,
           language = true,
+          languageCommands = true,
           changes = true,
         },
       },

@@ -5,11 +5,14 @@ local files = require('copydesk.files')
 
 local M = {}
 
+--- Milliseconds: some servers tell the problems of a text in several messages, or first once more those of the old one.
+local SETTLED = 200
 local PUBLISH = 'textDocument/publishDiagnostics'
 local PULL = 'textDocument/diagnostic'
 
 ---@class copydesk.Report What one server last said of one buffer.
 ---@field version integer
+---@field settles? number Without a version of the server's own: when it is taken to be of this one, if nothing follows until then.
 ---@field items lsp.Diagnostic[]
 ---@field encoding string Of the columns.
 
@@ -47,13 +50,18 @@ local function published(client, params)
   end
   observed.speaks = true
   observed.silent[buffer] = nil
-  -- A server that names no version is taken to speak of the text that it was last sent.
+  -- A server that names no version is taken to speak of the text that it was last sent, once it has settled.
+  local settles = not params.version and vim.uv.now() + SETTLED or nil
   local version = params.version or observed.sent[buffer] or vim.lsp.util.buf_versions[buffer]
   local before = observed.reports[buffer]
   if not before or before.version <= version then
-    observed.reports[buffer] = { version = version, items = params.diagnostics, encoding = client.offset_encoding }
+    observed.reports[buffer] =
+      { version = version, settles = settles, items = params.diagnostics, encoding = client.offset_encoding }
   end
   news()
+  if settles then
+    vim.defer_fn(news, SETTLED + 1)
+  end
 end
 
 --- What the server had said before it was observed: the text has not changed since then, or it will be asked of by a newer version.
@@ -199,14 +207,15 @@ end
 --- What is known of the version asked for; nil: not yet.
 ---@param question copydesk.Question
 ---@return copydesk.Report[]?
+---@return string[]? presumed Servers that do not say of which version they speak.
 local function ready(question)
-  local reports = {}
+  local reports, presumed = {}, {}
   for _, client in ipairs(others(question.buffer)) do
     local observed = state.observed[client.id]
     local report = question.pulled[client.id]
     if report == nil then
       report = observed and observed.reports[question.buffer] or nil
-      if report and report.version < question.version then
+      if report and (report.version < question.version or report.settles and vim.uv.now() < report.settles) then
         return nil
       end
       -- A server that was never heard may be one that has no diagnostics, here or at all: the others are not held up by it.
@@ -218,16 +227,20 @@ local function ready(question)
     end
     if report then
       reports[#reports + 1] = report
+      if report.settles then
+        presumed[#presumed + 1] = client.name
+      end
     end
   end
-  return #reports > 0 and reports or nil
+  return #reports > 0 and reports or nil, #presumed > 0 and presumed or nil
 end
 
 ---@param question copydesk.Question
 ---@param reports copydesk.Report[]
+---@param presumed string[]?
 ---@param encoding string
 ---@return table
-local function answer_of(question, reports, encoding)
+local function answer_of(question, reports, presumed, encoding)
   local found, version = {}, math.huge
   for _, report in ipairs(reports) do
     version = math.min(version, report.version)
@@ -235,7 +248,7 @@ local function answer_of(question, reports, encoding)
       found[#found + 1] = recode(item, question.buffer, report.encoding, encoding)
     end
   end
-  return { uri = question.uri, version = version, state = 'ready', diagnostics = found }
+  return { uri = question.uri, version = version, state = 'ready', presumed = presumed, diagnostics = found }
 end
 
 --- Nobody answered in a whole wait: from now on the daemon need not wait for servers that never spoke of this buffer.
@@ -310,8 +323,8 @@ function M.answer(params, answer)
     for index, question in pairs(questions) do
       if not results[index] then
         if vim.api.nvim_buf_is_loaded(question.buffer) then
-          local reports = ready(question)
-          results[index] = reports and answer_of(question, reports, encoding) or nil
+          local reports, presumed = ready(question)
+          results[index] = reports and answer_of(question, reports, presumed, encoding) or nil
         else
           results[index] = { uri = question.uri, state = 'unavailable', diagnostics = {} }
         end

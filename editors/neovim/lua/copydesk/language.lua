@@ -1,9 +1,24 @@
 -- `_copydesk/language`: hands a request on to one of the other language servers of a buffer, and its answer back.
 -- Positions that are sent are converted to the server's columns; those of the answer stay the server's, which the answer names.
+-- What a command of a server wants to be edited is the answer, and is not made here.
 
 local files = require('copydesk.files')
+local log = require('copydesk.log')
 
 local M = {}
+
+local APPLY = 'workspace/applyEdit'
+local EXECUTE = 'workspace/executeCommand'
+
+---@class copydesk.Command One of ours that a server has not answered yet.
+---@field edits table[] What it wants to be edited so far.
+---@field awaited boolean Somebody waits for them.
+---@field muddled boolean The user runs a command of the same server: nobody can tell whose an edit is.
+---@field watch integer? The autocommand that sees that.
+---@field original lsp.Handler? The client's own handler.
+
+---@type table<integer, copydesk.Command> By client id.
+local commands = {}
 
 --- Requests that follow another one, whose method says whether a server knows them.
 local follows = {
@@ -86,6 +101,82 @@ local function versions(edit)
   return found
 end
 
+---@param client vim.lsp.Client
+---@return boolean
+local function user_runs_command(client)
+  for _, request in pairs(client.requests) do
+    if request.type ~= 'complete' and request.method == EXECUTE then
+      return true
+    end
+  end
+  return false
+end
+
+--- Takes what the server wants to be edited from now on.
+---@param client vim.lsp.Client
+---@return copydesk.Command
+local function take_edits(client)
+  ---@type copydesk.Command
+  local command = { edits = {}, awaited = true, muddled = false, original = client.handlers[APPLY] }
+  commands[client.id] = command
+  -- A table of its own: the client's may be the user's configuration.
+  client.handlers = vim.tbl_extend('force', client.handlers, {
+    [APPLY] = function(err, params, ctx)
+      if not command.muddled and command.awaited then
+        command.edits[#command.edits + 1] = params.edit
+        return { applied = true }
+      end
+      if command.muddled and not command.awaited then
+        -- The user has asked for an edit and sees it, and of ours, which was given up, none may ever come.
+        return (command.original or vim.lsp.handlers[APPLY])(err, params, ctx)
+      end
+      if command.muddled then
+        log.tell(client.name .. ' edits for two at once: nothing was changed, ask it again', vim.log.levels.WARN)
+      end
+      return { applied = false, failureReason = 'nobody has asked for it' }
+    end,
+  })
+  return command
+end
+
+--- Sees whether the user runs a command of the server too, until `leave_edits`.
+---@param client vim.lsp.Client
+---@param command copydesk.Command
+local function watch_user(client, command)
+  command.watch = vim.api.nvim_create_autocmd('LspRequest', {
+    callback = function(event)
+      local request = event.data.request
+      if event.data.client_id == client.id and request.type == 'pending' and request.method == EXECUTE then
+        command.muddled = true
+      end
+    end,
+  })
+end
+
+---@param client vim.lsp.Client
+---@param command copydesk.Command
+local function leave_edits(client, command)
+  client.handlers[APPLY] = command.original
+  commands[client.id] = nil
+  if command.watch then
+    vim.api.nvim_del_autocmd(command.watch)
+  end
+end
+
+--- Why a command cannot be run now, as the answer.
+---@param client vim.lsp.Client
+---@return table?
+local function obstacle(client)
+  local earlier = commands[client.id]
+  if earlier and not earlier.awaited then
+    local text = 'it has not come to an end with an earlier command; restart it, or make the change yourself'
+    return { state = 'failed', result = text }
+  end
+  if earlier or user_runs_command(client) then
+    return { state = 'not_ready' }
+  end
+end
+
 --- The answer to `_copydesk/language`.
 ---@param params { document: { uri: string, version: integer? }, method: string, params: table, server: string?, waitMs: integer }
 ---@param daemon vim.lsp.Client
@@ -128,7 +219,23 @@ function M.answer(params, daemon, answer)
       answer(result)
     end
   end
+  ---@type copydesk.Command?
+  local command
+  if params.method == EXECUTE then
+    local why = obstacle(client)
+    if why then
+      finish(why)
+      return
+    end
+    command = take_edits(client)
+  end
   local timer = vim.defer_fn(function()
+    if command then
+      -- Not cancelled: a server that is may answer at once, and ask for its edit all the same.
+      command.awaited = false
+      finish({ state = 'failed', result = 'its command did not come to an end; make the change yourself' })
+      return
+    end
     if not finished and id then
       client:cancel_request(id)
     end
@@ -139,14 +246,36 @@ function M.answer(params, daemon, answer)
     if not timer:is_closing() then
       timer:close()
     end
+    if command then
+      leave_edits(client, command)
+      if command.muddled then
+        finish({ state = 'not_ready' })
+        return
+      end
+    end
     if err then
       finish({ state = 'failed', result = err.message })
+      return
+    end
+    if command then
+      local named = {}
+      for _, edit in ipairs(command.edits) do
+        vim.list_extend(named, versions(edit))
+      end
+      finish({ state = 'ready', result = command.edits, versions = named })
       return
     end
     -- An edit, alone or in a code action.
     local edit = type(result) == 'table' and (result.edit or result) or nil
     finish({ state = 'ready', result = result == nil and vim.NIL or result, versions = versions(edit) })
   end, buffer)
+  if command and commands[client.id] == command then
+    if is_sent then
+      watch_user(client, command)
+    else
+      leave_edits(client, command)
+    end
+  end
   if not is_sent then
     finish({ state = 'unavailable' })
   end

@@ -94,6 +94,14 @@ impl Caller for EditorServer<'_> {
         self.state.encoding()
     }
 
+    fn runs_commands(&self) -> bool {
+        self.state.opt_in().is_some_and(|opt_in| opt_in.language_commands)
+    }
+
+    fn edits_of(&self, command: Value) -> BoxFuture<'_, Result<Called, LanguageError>> {
+        self.call("workspace/executeCommand", command)
+    }
+
     fn call<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, Result<Called, LanguageError>> {
         Box::pin(async move {
             let params = LanguageParams {
@@ -122,12 +130,7 @@ impl Caller for EditorServer<'_> {
             };
             match state {
                 LanguageState::Ready => {
-                    // Where an edit stands alone, or in a code action.
-                    let edit = if result["edit"].is_object() { &mut result["edit"] } else { &mut result };
-                    if edit.is_object() && !versions.is_empty() {
-                        let versions = versions.into_iter().map(|document| (document.uri, json!(document.version)));
-                        edit["versions"] = Value::Object(versions.collect());
-                    }
+                    name_versions(&mut result, versions);
                     Ok(Called { result, encoding })
                 }
                 LanguageState::NotReady => Err(LanguageError::NotReady),
@@ -135,6 +138,23 @@ impl Caller for EditorServer<'_> {
                 LanguageState::Failed => Err(refused(result.as_str().unwrap_or("it failed").to_owned())),
             }
         })
+    }
+}
+
+/// To the edits: one stands alone, in a code action, or in the list of a command.
+fn name_versions(result: &mut Value, versions: Vec<DocumentVersion>) {
+    if versions.is_empty() {
+        return;
+    }
+    let versions = versions.into_iter().map(|document| (document.uri, json!(document.version)));
+    let versions = Value::Object(versions.collect());
+    let edits = match result {
+        Value::Array(edits) => edits.as_mut_slice(),
+        action if action["edit"].is_object() => std::slice::from_mut(&mut action["edit"]),
+        edit => std::slice::from_mut(edit),
+    };
+    for edit in edits.iter_mut().filter(|edit| edit.is_object()) {
+        edit["versions"] = versions.clone();
     }
 }
 
@@ -154,8 +174,12 @@ impl EditorFirst {
         if found.version.is_some_and(|of| of < version) {
             return DiagnosticsReport::NotReady;
         }
-        let encoding = self.state.encoding();
+        let (encoding, presumed) = (self.state.encoding(), found.presumed);
         let known = found.diagnostics.into_iter().filter_map(|value| from_lsp(value, &target.text, encoding));
-        DiagnosticsReport::Ready(known.collect())
+        let found = known.collect();
+        match presumed.is_empty() {
+            true => DiagnosticsReport::Ready(found),
+            false => DiagnosticsReport::Partly { found, missing: Vec::new(), presumed },
+        }
     }
 }
