@@ -4,6 +4,7 @@ mod changes;
 mod contents;
 mod eviction;
 pub mod inspect;
+mod opening;
 mod owner;
 mod presence;
 mod schema;

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::sync::Arc;
 
 use copydesk_engine::ids::{Millis, SessionId};
@@ -15,6 +15,7 @@ use copydesk_workspace::path::AbsPath;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use serde::Deserialize;
 
+use super::opening::{FileId, Opening};
 use super::owner::{Owner, Request};
 use super::presence::Presence;
 use super::schema::{self, MIGRATIONS};
@@ -86,8 +87,7 @@ pub(super) struct Database {
     pub(super) connection: Connection,
     pub(super) path: AbsPath,
     pub(super) presence: Arc<Presence>,
-    /// Device and number of the file.
-    file: (u64, u64),
+    file: FileId,
 }
 
 impl Database {
@@ -95,20 +95,19 @@ impl Database {
         let sql_error = |error: rusqlite::Error| store_error(path, &error);
         make_private(path).map_err(|error| unusable(path, &format!("{error}; its folder must be writable")))?;
         // SQLite does not wait for another daemon that turns a new file to WAL in the same moment, but fails.
-        let opening = lock_opening(path).map_err(|error| unusable(path, &error.to_string()))?;
+        let opening = Opening::begin(path).map_err(|error| unusable(path, &error.to_string()))?;
         let mut connection = Connection::open(path.as_path()).map_err(sql_error)?;
         schema::check(&connection, path, MIGRATIONS)?;
         connection.pragma_update(None, "journal_mode", "WAL").map_err(sql_error)?;
         connection.pragma_update(None, "synchronous", "NORMAL").map_err(sql_error)?;
         schema::migrate(&mut connection, path, MIGRATIONS)?;
-        let file = number_of(path).map_err(|error| unusable(path, &error.to_string()))?;
-        drop(opening);
+        let file = opening.end().map_err(|error| unusable(path, &error.to_string()))?;
         Ok(Self { connection, path: path.clone(), presence, file })
     }
 
     /// Whether the file that is open is the one that stands at the path: somebody may have removed it, or put another one there. A look that fails tells nothing.
     pub(super) fn is_in_place(&self) -> bool {
-        match number_of(&self.path) {
+        match FileId::of(self.path.as_path()) {
             Ok(file) => file == self.file,
             Err(error) => error.kind() != io::ErrorKind::NotFound,
         }
@@ -357,7 +356,7 @@ impl Drop for Database {
             return;
         }
         tracing::warn!(path = %self.path, "the session store was removed or replaced while it was open");
-        // Its log may have stayed under a name by which it would be read, and written, as that of the file that stands there now.
+        // What its log holds belongs into that file, wherever it is now. No other file has the log: whoever opens one there puts this out of the way before.
         let emptied = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
         match emptied {
             Ok(false) => {}
@@ -410,11 +409,6 @@ pub(super) fn create_private(path: &str) -> io::Result<()> {
     fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
 }
 
-fn number_of(path: &AbsPath) -> io::Result<(u64, u64)> {
-    let file = fs::metadata(path.as_path())?;
-    Ok((file.dev(), file.ino()))
-}
-
 fn make_private(path: &AbsPath) -> io::Result<()> {
     if let Some(folder) = path.as_path().parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -424,14 +418,6 @@ fn make_private(path: &AbsPath) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
-}
-
-/// Held while the file is opened and brought up to the present format: one daemon after the other.
-fn lock_opening(path: &AbsPath) -> io::Result<fs::File> {
-    let lock =
-        fs::File::options().write(true).create(true).truncate(false).mode(0o600).open(format!("{path}.opening"))?;
-    lock.lock()?;
-    Ok(lock)
 }
 
 fn row_of(entry: &Entry) -> Result<(String, String), StoreError> {

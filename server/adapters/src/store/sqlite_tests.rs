@@ -443,6 +443,85 @@ async fn r2_5_the_log_of_a_store_that_was_replaced_spoils_neither() {
     }
 }
 
+/// How the file of an open store goes from its place.
+#[derive(Debug, Clone, Copy)]
+enum Gone {
+    Removed,
+    Replaced,
+    MovedAway,
+}
+
+fn replace(fixture: &Fixture, backup: &Fixture, gone: Gone) -> AbsPath {
+    let kept = AbsPath::new(fixture.temp.path().join("kept.db")).unwrap();
+    match gone {
+        Gone::Removed => return fs::remove_file(fixture.path().as_path()).map(|()| kept).unwrap(),
+        Gone::Replaced => {}
+        Gone::MovedAway => fs::rename(fixture.path().as_path(), kept.as_path()).unwrap(),
+    }
+    let copy = fixture.temp.path().join("copy");
+    fs::copy(backup.path().as_path(), &copy).unwrap();
+    fs::rename(&copy, fixture.path().as_path()).unwrap();
+    kept
+}
+
+#[tokio::test]
+async fn c94_r2_5_r12_2_two_daemons_on_a_store_that_was_replaced_lose_nothing_of_the_new_one() {
+    let backup = Fixture::new();
+    let store = backup.store();
+    store.create(meta("ses_2", 2)).await.unwrap();
+    store.append(SessionId::new("ses_2"), (0..50).map(text).collect()).await.unwrap();
+    drop(backup.closed(store));
+    for gone in [Gone::Removed, Gone::Replaced, Gone::MovedAway] {
+        // Who finds it first: one that has the old file open, or one that starts.
+        for is_new in [false, true] {
+            let case = format!("{gone:?} {is_new}");
+            let fixture = Fixture::new();
+            let (one, two) = (fixture.store(), fixture.store());
+            one.create(meta("ses_1", 1)).await.unwrap();
+            one.append(id(), (0..50).map(text).collect()).await.unwrap();
+            if !is_new {
+                assert_eq!(listed(&two).await.len(), 1);
+            }
+            let kept = replace(&fixture, &backup, gone);
+            two.create(meta("ses_3", 3)).await.unwrap();
+            two.append(SessionId::new("ses_3"), (0..200).map(text).collect()).await.unwrap();
+            // Its daemon finds it now.
+            let ids: Vec<_> = listed(&one).await.into_iter().map(|meta| meta.id.to_string()).collect();
+            let expected: &[&str] = if matches!(gone, Gone::Removed) { &["ses_3"] } else { &["ses_3", "ses_2"] };
+            assert_eq!(ids, expected, "{case}");
+            two.append(SessionId::new("ses_3"), vec![text(200)]).await.unwrap();
+            for store in [&one, &two] {
+                let entries = load(store, SessionId::new("ses_3")).await.unwrap().entries;
+                assert_eq!(entries, (0..=200).map(text).collect::<Vec<_>>(), "{case}");
+            }
+            drop(two);
+            let connection = fixture.closed(one);
+            let sound: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+            assert_eq!(sound, "ok", "{case}");
+            if matches!(gone, Gone::MovedAway) {
+                let kept = SqliteStore::new(kept);
+                assert_eq!(load(&kept, id()).await.unwrap().entries.len(), 50, "{case}");
+                assert_eq!(listed(&kept).await, [meta("ses_1", 1)], "{case}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn r12_1_a_store_that_was_copied_with_its_log_is_whole() {
+    let (fixture, copy) = (Fixture::new(), Fixture::new());
+    let store = fixture.store();
+    store.create(meta("ses_1", 1)).await.unwrap();
+    store.append(id(), (0..50).map(text).collect()).await.unwrap();
+    fs::create_dir_all(copy.path().parent().unwrap().as_path()).unwrap();
+    for suffix in ["", "-wal", "-shm", ".opening"] {
+        fs::copy(format!("{}{suffix}", fixture.path()), format!("{}{suffix}", copy.path())).unwrap();
+    }
+    assert!(fs::metadata(format!("{}-wal", copy.path())).unwrap().len() > 0);
+    assert_eq!(load(&copy.store(), id()).await.unwrap().entries.len(), 50);
+    drop(store);
+}
+
 #[tokio::test]
 async fn a_torn_file_is_an_error_at_every_length() {
     let fixture = Fixture::new();
