@@ -7,6 +7,7 @@ mod load;
 mod markdown;
 mod node;
 mod normalise;
+mod places;
 mod project_size;
 mod providers;
 mod raw;

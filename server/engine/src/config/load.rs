@@ -11,6 +11,7 @@ use super::decode::decode;
 use super::markdown::{AgentFile, agent_files, agent_tree};
 use super::node::Node;
 use super::normalise::normalise;
+use super::places::{self, ConfigFolder, OPENCODES, OURS, levels};
 use super::project_size::ProjectSize;
 use super::raw::RawConfig;
 use super::remembered::remembered;
@@ -27,12 +28,10 @@ use crate::permission::own_configuration;
 use crate::ports::{Capability, Editor, Environment, Files, Ports, WorkspaceTrust};
 use crate::tool::Facts;
 
-const OURS: &[&str] = &["copydesk.json", "copydesk.jsonc"];
 /// Bytes.
 const MAX_PROJECT_FILE: u64 = 1 << 20;
 /// Of a program that a decision is bound to, bytes: they are launchers, a few lines long.
 const MAX_PROGRAM: usize = 1 << 20;
-const OPENCODES: &[&str] = &["opencode.json", "opencode.jsonc"];
 
 /// What the session's editor brings.
 #[derive(Default)]
@@ -136,20 +135,8 @@ struct Draft {
 impl Reader<'_> {
     /// What the user wrote, from the weakest to the strongest.
     async fn user_files(&mut self, facts: &Facts) -> Vec<Node> {
-        let folders = self.environment.folders();
         let mut trees = Vec::new();
-        let mut places = vec![
-            (folders.config.join("opencode"), [&["config.json"], OPENCODES].concat()),
-            (folders.config.join("copydesk"), OURS.to_vec()),
-            (folders.home.join(".opencode"), OPENCODES.to_vec()),
-            (folders.home.join(".copydesk"), OURS.to_vec()),
-        ];
-        for (variable, names) in [("OPENCODE_CONFIG_DIR", OPENCODES), ("COPYDESK_CONFIG_DIR", OURS)] {
-            if let Some(folder) = self.variable(variable) {
-                places.push((facts.folder.join(folder), names.to_vec()));
-            }
-        }
-        for (folder, names) in places {
+        for ConfigFolder { path: folder, names } in places::of_user(self.environment, facts) {
             self.own(&folder, "/*").await;
             for name in names {
                 trees.extend(self.user_file(folder.join(name)).await);
@@ -229,8 +216,7 @@ impl Reader<'_> {
             }
         }
         for level in &levels {
-            for (folder, names) in [(".opencode", OPENCODES), (".copydesk", OURS)] {
-                let folder = level.join(folder);
+            for ConfigFolder { path: folder, names } in places::below(level) {
                 for name in names {
                     drafts.extend(self.project_file(folder.join(name)).await);
                 }
@@ -480,18 +466,6 @@ fn set_prompt(tree: &mut Node, name: &str, prompt: &str) {
         let prompt = Node::text(&agent.place, prompt);
         agent.set("prompt", prompt);
     }
-}
-
-/// The folders from the root of the version-controlled tree down to the session's.
-pub(super) fn levels(facts: &Facts) -> Vec<AbsPath> {
-    if !facts.folder.starts_with(&facts.worktree) {
-        return vec![facts.folder.clone()];
-    }
-    let mut levels: Vec<AbsPath> = std::iter::successors(Some(facts.folder.clone()), AbsPath::parent)
-        .take_while(|level| level.starts_with(&facts.worktree))
-        .collect();
-    levels.reverse();
-    levels
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use copydesk_workspace::path::AbsPath;
 
 use super::Problem;
-use super::load::levels;
 use super::node::Node;
+use super::places::{self, levels};
 use super::raw::RawConfig;
 use super::rules::expand_home;
 use super::untrusted::leads_outside;
@@ -41,24 +41,11 @@ pub(super) fn skills(
         roots.extend(others.iter().map(|name| SkillRoot::of_project(level.join(name))));
     }
 
-    let mut own = vec![
-        folders.config.join("opencode"),
-        folders.config.join("copydesk"),
-        folders.home.join(".opencode"),
-        folders.home.join(".copydesk"),
-    ];
-    for variable in ["OPENCODE_CONFIG_DIR", "COPYDESK_CONFIG_DIR"] {
-        let folder = environment.var(variable).filter(|folder| !folder.trim().is_empty());
-        own.extend(folder.map(|folder| facts.folder.join(folder)));
+    for folder in places::of_user(environment, facts) {
+        roots.extend(["skill", "skills"].map(|name| SkillRoot::of_user(folder.path.join(name))));
     }
-    for folder in &own {
-        roots.extend(["skill", "skills"].map(|name| SkillRoot::of_user(folder.join(name))));
-    }
-    for level in &levels {
-        for folder in [".opencode", ".copydesk"] {
-            let folder = level.join(folder);
-            roots.extend(["skill", "skills"].map(|name| SkillRoot::of_project(folder.join(name))));
-        }
+    for folder in levels.iter().flat_map(places::below) {
+        roots.extend(["skill", "skills"].map(|name| SkillRoot::of_project(folder.path.join(name))));
     }
 
     let (users, projects) = (user.skills.places(), project.skills.places());
