@@ -27,6 +27,7 @@ mod yaml;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use copydesk_workspace::path::AbsPath;
@@ -53,6 +54,9 @@ pub(crate) use shared::SharedConfigs;
 pub use survey::{Found, LookedAt, Statement, Survey, describe};
 pub use trust::{Change, Standing, TrustReport, Wanted, WantedItem};
 
+/// Two minutes, as opencode has it.
+const USUAL_TIMEOUT: NonZeroU64 = NonZeroU64::new(120_000).expect("it is not zero");
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     pub model: Option<ModelRef>,
@@ -69,6 +73,8 @@ pub struct Config {
     pub instructions: Vec<String>,
     pub max_output_lines: usize,
     pub max_output_bytes: usize,
+    /// Of a command that names none, milliseconds.
+    pub command_timeout: NonZeroU64,
     /// Contents of changed files that are kept for undo, over all sessions. From the user's files alone.
     pub max_undo_bytes: u64,
     /// Of an image in a prompt, in bytes of base64.
@@ -151,6 +157,7 @@ impl Default for Config {
             instructions: Vec::new(),
             max_output_lines: 2000,
             max_output_bytes: 51_200,
+            command_timeout: USUAL_TIMEOUT,
             max_undo_bytes: MOST_KEPT,
             max_image_base64_bytes: MAX_BASE64_BYTES,
             log_level: None,

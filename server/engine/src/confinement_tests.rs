@@ -16,6 +16,7 @@ fn facts(folder: &str) -> Facts {
         spill: path("/home/user/.local/share/copydesk/tool-output"),
         max_lines: 2000,
         max_bytes: 51_200,
+        command_timeout: 120_000,
         year: "2026".to_owned(),
     }
 }

@@ -19,6 +19,7 @@ use tokio_util::task::TaskTracker;
 use crate::config::{self, Config, EditorSays, SharedConfigs, Survey};
 use crate::confinement;
 use crate::ids::SessionId;
+use crate::output::Retention;
 use crate::ports::{Connection, Ports, SessionMeta, StoreError};
 use crate::registry::Registry;
 use crate::session::{Actor, Context, Parts, SessionHandle};
@@ -38,6 +39,7 @@ pub struct Engine {
     registry: Arc<Registry>,
     sessions: Mutex<BTreeMap<SessionId, Open>>,
     configs: Arc<SharedConfigs>,
+    outputs: Arc<Retention>,
     transitions: Transitions,
     /// Fires when the engine ends; sessions have children of it.
     closing: CancellationToken,
@@ -86,6 +88,7 @@ impl Engine {
             registry: Arc::new(registry),
             sessions: Mutex::default(),
             configs: Arc::default(),
+            outputs: Arc::default(),
             transitions: Transitions::default(),
             closing: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -225,6 +228,7 @@ impl Engine {
                 spill: folders.data.join("tool-output"),
                 max_lines: defaults.max_output_lines,
                 max_bytes: defaults.max_output_bytes,
+                command_timeout: defaults.command_timeout.get(),
                 year: year(&self.ports.clock.today()),
             },
             project,
@@ -266,6 +270,7 @@ impl Engine {
     ) -> Result<SessionHandle, EngineError> {
         place.facts.max_lines = config.max_output_lines;
         place.facts.max_bytes = config.max_output_bytes;
+        place.facts.command_timeout = config.command_timeout.get();
         let context = Arc::new(Context::new(Parts {
             id: id.clone(),
             facts: place.facts,
@@ -275,6 +280,7 @@ impl Engine {
             connection,
             config,
             configs: Arc::clone(&self.configs),
+            outputs: Arc::clone(&self.outputs),
             registry: Arc::clone(&self.registry),
             entries: rows.entries,
             notices: rows.notices,

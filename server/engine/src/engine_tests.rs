@@ -1,6 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use copydesk_workspace::disk::Disk;
+use copydesk_workspace::disk::{Disk, Stamp};
 
 use super::*;
 use crate::event::SessionEvent;
@@ -217,4 +217,41 @@ async fn each_worktree_has_a_temporary_folder_of_its_own() {
     assert_ne!(temp("/srv/two").await, one);
     let base = world.ports.environment.folders().temp.to_string();
     assert!(one.to_string().starts_with(&format!("{base}-")), "{one}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn r10_1_kept_outputs_go_after_a_week_and_nothing_else_does() {
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    let (model, mut player) = FakeModel::new();
+    let world = World::new(model);
+    world.disk.put(&path("/home/user/.config/copydesk/copydesk.jsonc"), CONFIG.replace("7", "[]"));
+    let engine = Engine::new(world.ports.clone());
+    let session = engine.new_session(new(&world, "/home/user/project")).await.unwrap();
+    let spill = engine.place(path("/home/user/project"), Vec::new()).await.facts.spill;
+    let now = world.ports.clock.now().0;
+    let kept = |name: &str, days: i64| {
+        let file = spill.join(name);
+        world.disk.put(&file, "x");
+        world.disk.put_stamp(&file, Stamp { modified: now - days * DAY, ..Stamp::default() });
+        file
+    };
+    let old = [kept("tool_1", 8), kept("tool_2", 7)];
+    let rest = [kept("tool_3", 6), kept("notes", 100), kept("toolbox", 100)];
+    world.disk.put_link(&spill.join("tool_4"), "notes");
+    let mut turn = async || {
+        let end = session.prompt(vec![PromptPart::Text { text: "hi".to_owned() }]).unwrap();
+        player.next_request().await.finish(Finish::Stop);
+        assert_eq!(end.await, TurnEnd::Done);
+    };
+    turn().await;
+    while old.iter().any(|file| world.disk.stat(file).is_ok()) {
+        tokio::task::yield_now().await;
+    }
+    // Not looked at again so soon.
+    let later = kept("tool_5", 8);
+    turn().await;
+    engine.shutdown().await;
+    for file in rest.iter().chain([&later, &spill.join("tool_4")]) {
+        assert!(world.disk.stat(file).is_ok(), "{file}");
+    }
 }

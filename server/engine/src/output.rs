@@ -1,5 +1,7 @@
 //! The cap on what a model is told (R10.1): head, or head and tail, within the limits of lines and bytes; all of it in a file that `read` can page.
 
+mod retention;
+
 use std::sync::Arc;
 
 use copydesk_workspace::disk::Expected;
@@ -7,6 +9,11 @@ use copydesk_workspace::path::AbsPath;
 
 use crate::ports::{Files, Ids};
 use crate::tool::Facts;
+
+pub(crate) use retention::{Retention, sweep};
+
+/// Before the `_` of the names of files for outputs.
+const SPILLED: &str = "tool";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -31,7 +38,7 @@ impl Limits {
 
 /// A new file for an output that is too long.
 pub fn spill_path(facts: &Facts, ids: &dyn Ids) -> AbsPath {
-    facts.spill.join(ids.next("tool"))
+    facts.spill.join(ids.next(SPILLED))
 }
 
 /// The text itself where it fits, else its head with the place of the whole.

@@ -86,14 +86,24 @@ fn offered(registry: &Registry, name: &str) -> &'static str {
     }
 }
 
+/// The rows of all parameters, each before those of its fields.
 fn parameters(schema: &Value) -> String {
+    rows(schema, "")
+}
+
+/// `above`: what holds the fields of this schema, as a path with its last dot.
+fn rows(schema: &Value, above: &str) -> String {
     let required = |name: &str| {
         schema["required"].as_array().is_some_and(|required| required.iter().any(|entry| entry.as_str() == Some(name)))
     };
     let row = |(name, of): (&String, &Value)| {
         let optional = if required(name) { "" } else { ", optional" };
         let text = cell(of["description"].as_str().unwrap_or_default());
-        format!("| `{name}` | {}{optional} | {text} |\n", kind(of))
+        let fields = match of["items"].is_null() {
+            true => rows(of, &format!("{above}{name}.")),
+            false => rows(&of["items"], &format!("{above}{name}[].")),
+        };
+        format!("| `{above}{name}` | {}{optional} | {text} |\n{fields}", kind(of))
     };
     schema["properties"].as_object().into_iter().flatten().map(row).collect()
 }
@@ -108,15 +118,6 @@ fn kind(schema: &Value) -> String {
     }
     match schema["type"].as_str() {
         Some("array") => format!("list of {}", kind(&schema["items"])),
-        Some("object") => {
-            let fields: Vec<String> = schema["properties"]
-                .as_object()
-                .into_iter()
-                .flatten()
-                .map(|(name, of)| format!("`{name}`: {}", kind(of)))
-                .collect();
-            if fields.is_empty() { "object".to_owned() } else { format!("{{{}}}", fields.join(", ")) }
-        }
         Some(kind) => kind.to_owned(),
         None => "any".to_owned(),
     }

@@ -148,3 +148,83 @@ fn r21_1_the_title_of_a_call_is_bounded_but_for_commands() {
     }
     assert!(registry.title("bash", &json!({ "command": long }), &facts).len() >= long.len(), "nothing of it hides");
 }
+
+/// Of each tool from what a call may hold, and from nothing: models send arguments piece by piece.
+#[test]
+fn each_title_is_one_line_that_says_what_is_done_to_what() {
+    let (registry, facts) = (Registry::builtin(), crate::workbench::Bench::new().facts);
+    let arguments = serde_json::json!({
+        "filePath": "/w/src/a.rs",
+        "path": "src",
+        "pattern": "fn\n main",
+        "command": "make\nrun",
+        "patchText": "*** Begin Patch\n*** Delete File: a\n*** End Patch",
+        "url": "https://docs.rs/x",
+        "query": "rust\u{202e} async",
+        "action": "kill",
+        "id": "job_1",
+        "name": "review",
+        "operation": "hover",
+        "line": 3,
+        "todos": [{"content": "edit", "status": "pending", "priority": "high"}],
+        "questions": [{"header": "Colour", "question": "Which one?", "options": []}],
+        "tool_calls": [{"tool": "read", "parameters": {}}],
+        "tool": "spell",
+    });
+    let titles = |arguments: &Value| {
+        let title = |name: &str| {
+            let title = registry.title(name, arguments, &facts);
+            assert!(title.lines().count() == 1 && !title.contains('\u{202e}'), "{name}: {title:?}");
+            format!("{name}: {title}")
+        };
+        registry.names().map(title).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(titles(&arguments), @r"
+    invalid: Unknown tool spell
+    question: Asked 1 question
+    bash: make
+    job: Kill fn\n main of job_1
+    read: Read src/a.rs
+    list: List src
+    glob: Find fn\n main in src
+    grep: Search fn\n main in src
+    edit: Edit src/a.rs
+    multiedit: Edit src/a.rs
+    write: Write src/a.rs
+    webfetch: Fetch https://docs.rs/x
+    todowrite: 1 todos
+    todoread: Look at the list of things to do
+    websearch: Search the web: rust\u{202e} async
+    codesearch: Search public code: rust\u{202e} async
+    skill: Load skill review
+    lsp: hover src/a.rs:3
+    apply_patch: Patch a
+    plan_exit: Leave plan mode
+    plan_enter: Enter plan mode
+    batch: 1 call at once
+    ");
+    insta::assert_snapshot!(titles(&Value::Null), @r"
+    invalid: Unknown tool
+    question: Asked 0 questions
+    bash: Run a command
+    job: Background jobs
+    read: Read
+    list: List the workspace
+    glob: Find
+    grep: Search
+    edit: Edit
+    multiedit: Edit
+    write: Write
+    webfetch: Fetch
+    todowrite: 0 todos
+    todoread: Look at the list of things to do
+    websearch: Search the web
+    codesearch: Search public code
+    skill: Load skill
+    lsp: lsp
+    apply_patch: Patch
+    plan_exit: Leave plan mode
+    plan_enter: Enter plan mode
+    batch: 0 calls at once
+    ");
+}

@@ -128,6 +128,8 @@ pub struct Facts {
     pub spill: AbsPath,
     pub max_lines: usize,
     pub max_bytes: usize,
+    /// Of a command that names none, milliseconds.
+    pub command_timeout: u64,
     /// The present one, for what is searched.
     pub year: String,
 }

@@ -195,6 +195,7 @@ impl Bench {
             spill: path("/data/tool-output"),
             max_lines: 2000,
             max_bytes: 51_200,
+            command_timeout: 120_000,
             year: "2026".to_owned(),
         };
         let shell = Arc::new(BenchShell::over(disk.clone()));

@@ -1,6 +1,7 @@
 //! The merged trees become the typed configuration: agents with their rules, providers, models, limits.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 
 use copydesk_workspace::path::AbsPath;
 use tracing::Level;
@@ -15,11 +16,11 @@ use super::skills::{self, skills};
 use super::switches::ToolVariables;
 use super::trust::TrustReport;
 use super::web::{KEY_VARIABLES, web};
-use super::{Config, Problem};
+use super::{Config, Problem, Source};
 use crate::agent::{self, Agent, AgentMode};
 use crate::message::ModelRef;
 use crate::permission::{Guards, Mode, Rule, spill_rule};
-use crate::ports::{Capability, Ports};
+use crate::ports::{Capability, Environment, Ports};
 use crate::run::TurnLimits;
 use crate::tool::Facts;
 
@@ -80,6 +81,9 @@ pub(super) fn assemble(
     }
     if let Some(bytes) = all.tool_output.max_bytes {
         config.max_output_bytes = usize::try_from(bytes.0).unwrap_or(usize::MAX);
+    }
+    if let Some(timeout) = command_timeout(environment, &mut problems) {
+        config.command_timeout = timeout;
     }
     if let Some(bytes) = user.undo.max_bytes {
         config.max_undo_bytes = bytes.0;
@@ -217,6 +221,19 @@ fn permission_mode(user: &RawConfig, project: &RawConfig, tree: &Node, problems:
         problems.push(place.problem(key.to_owned(), text));
     }
     users.min(wanted)
+}
+
+/// By our variable, or else by opencode's.
+fn command_timeout(environment: &dyn Environment, problems: &mut Vec<Problem>) -> Option<NonZeroU64> {
+    ["COPYDESK_BASH_DEFAULT_TIMEOUT_MS", "OPENCODE_EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS"].into_iter().find_map(|name| {
+        let value = environment.var(name).filter(|value| !value.trim().is_empty())?;
+        let timeout = value.trim().parse().ok();
+        if timeout.is_none() {
+            let text = format!("expected milliseconds, a whole number from 1, and not {value:?}; it is left out");
+            problems.push(Problem { source: Source::Variable(name.to_owned()), line: None, key: None, text });
+        }
+        timeout
+    })
 }
 
 fn log_level(raw: RawLogLevel) -> Level {

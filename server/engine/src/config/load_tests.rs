@@ -34,6 +34,7 @@ fn facts() -> Facts {
         spill: path("/home/user/.local/share/copydesk/tool-output"),
         max_lines: 2000,
         max_bytes: 51_200,
+        command_timeout: 120_000,
         year: "2026".to_owned(),
     }
 }
@@ -109,6 +110,25 @@ fn without_files_the_defaults_are_those_that_are_shipped() {
     assert_eq!(loaded.model, None);
     check_problems(&loaded, &[]);
     check_verdict(&shipped, "plan", "edit", "src/a.rs", Verdict::Deny);
+}
+
+#[test]
+fn the_time_of_a_command_is_set_by_variables() {
+    const OPENCODES: &str = "OPENCODE_EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS";
+    const OURS: &str = "COPYDESK_BASH_DEFAULT_TIMEOUT_MS";
+    let check = |ours: &str, opencodes: &str, expected: u64, problems: &[&str]| {
+        let config = load_with(&[], [(OURS, ours), (OPENCODES, opencodes)]);
+        assert_eq!(config.command_timeout.get(), expected, "{ours:?} {opencodes:?}");
+        check_problems(&config, problems);
+    };
+    check("", " ", 120_000, &[]);
+    check("", "5000", 5000, &[]);
+    check("7000", "5000", 7000, &[]);
+    for wrong in ["0", "-1", "2 min", "1.5"] {
+        let problem =
+            format!("variable {OURS}: expected milliseconds, a whole number from 1, and not {wrong:?}; it is left out");
+        check(wrong, "5000", 5000, &[&problem]);
+    }
 }
 
 #[test]

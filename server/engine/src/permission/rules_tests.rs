@@ -22,6 +22,7 @@ fn facts() -> Facts {
         spill: path("/home/u/.local/share/copydesk/tool-output"),
         max_lines: 2000,
         max_bytes: 51200,
+        command_timeout: 120_000,
         year: "2026".to_owned(),
     }
 }

@@ -14,6 +14,7 @@ use crate::ids::MessageId;
 use crate::image::Prompt;
 use crate::media::Media;
 use crate::message::{Entry, TurnEnd};
+use crate::output;
 use crate::run::{Run, RunEnd};
 
 pub(crate) struct Actor {
@@ -164,6 +165,7 @@ impl Actor {
         let cancelled = end == TurnEnd::Cancelled;
         self.answer(&end, |waiting| waiting.entry < consumed || cancelled && waiting.turn.number == turn.number);
         self.flush();
+        self.tidy();
         self.start().await;
     }
 
@@ -175,6 +177,16 @@ impl Actor {
                 tracing::warn!(%error, "the session store was not flushed");
             }
         });
+    }
+
+    /// Off the answer's path too.
+    fn tidy(&self) {
+        let context = &self.context;
+        let now = context.ports.clock.now();
+        if context.outputs.is_due(now) {
+            let (files, folder) = (Arc::clone(&context.ports.files), context.facts.spill.clone());
+            self.tasks.spawn(async move { output::sweep(&*files, &folder, now).await });
+        }
     }
 
     async fn clean_up_after_panic(&self) -> RunEnd {

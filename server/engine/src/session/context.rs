@@ -15,6 +15,7 @@ use crate::format::Learned;
 use crate::ids::{CallId, SessionId};
 use crate::jobs::{Jobs, Notices};
 use crate::message::{Entry, ModelRef, ToolStatus};
+use crate::output::Retention;
 use crate::permission::Mode;
 use crate::ports::{Client, Connection, Diagnostics, DiagnosticsScope, Ports, SandboxSupport};
 use crate::prompt::KnownInstructions;
@@ -35,6 +36,7 @@ pub(crate) struct Context {
     pub(crate) ports: Ports,
     connection: Connection,
     configs: Arc<SharedConfigs>,
+    pub(super) outputs: Arc<Retention>,
     loaded: Mutex<Loaded>,
     pub(super) trust: TrustState,
     pub(crate) registry: Arc<Registry>,
@@ -96,6 +98,7 @@ pub(crate) struct Parts {
     pub(crate) connection: Connection,
     pub(crate) config: Config,
     pub(crate) configs: Arc<SharedConfigs>,
+    pub(crate) outputs: Arc<Retention>,
     pub(crate) registry: Arc<Registry>,
     /// Stored already.
     pub(crate) entries: Vec<Entry>,
@@ -112,8 +115,20 @@ struct Chosen {
 
 impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { id, facts, is_git, project, ports, connection, config, configs, registry, entries, notices } =
-            parts;
+        let Parts {
+            id,
+            facts,
+            is_git,
+            project,
+            ports,
+            connection,
+            config,
+            configs,
+            outputs,
+            registry,
+            entries,
+            notices,
+        } = parts;
         let mut chosen = Chosen::default();
         let mut chosen_mode = None;
         let mut results = Vec::new();
@@ -154,6 +169,7 @@ impl Context {
             ports,
             connection,
             configs,
+            outputs,
             loaded,
             trust,
             registry,

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::changed::Files;
+use super::changed::{self, Files, MOST_NAMES};
 use super::{JOB, described, path};
 use crate::escape::{escaped, escaped_line};
 use crate::jobs::NewJob;
@@ -26,9 +26,6 @@ use crate::snapshots::{Before, Footprint, Loss};
 use crate::tool::{
     Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput, User,
 };
-
-/// Milliseconds.
-const DEFAULT_TIMEOUT: u64 = 120_000;
 
 /// What a command has changed is looked for so long after a cancel; that it has ended took its part of the time that there is.
 const LOOK_AFTER_CANCEL: Duration = Duration::from_millis(800);
@@ -78,7 +75,7 @@ impl Tool for Bash {
     const GATE: Gate = Gate::Exclusive;
 
     fn description(&self, facts: &Facts) -> String {
-        described(include_str!("bash.txt"), facts).replace("{timeout}", &DEFAULT_TIMEOUT.to_string())
+        described(include_str!("bash.txt"), facts).replace("{timeout}", &facts.command_timeout.to_string())
     }
 
     fn title(&self, partial: &Value, _facts: &Facts) -> String {
@@ -139,7 +136,7 @@ impl Tool for Bash {
         let timeout = match input.timeout {
             Some(timeout) => Some(timeout.get()),
             None if is_job => None,
-            None => Some(DEFAULT_TIMEOUT),
+            None => Some(ctx.facts.command_timeout),
         };
         let save = own.into_iter().map(|document| document.uri).collect();
         Ok(Prepared {
@@ -335,7 +332,8 @@ async fn save(shown: &[String], ctx: &ToolContext) -> Vec<String> {
             None => not_seen(&name),
         }
     };
-    still.iter().map(|(document, _)| note(document)).collect()
+    let more = |more| format!("{more} more documents have unsaved text in the editor, which the command does not see");
+    changed::first(MOST_NAMES, still.iter().map(|(document, _)| note(document)), more)
 }
 
 fn not_seen(name: &str) -> String {

@@ -1,10 +1,11 @@
 use std::time::Duration;
 
 use copydesk_workspace::disk::Stamp;
+use copydesk_workspace::hash::ContentHash;
 use copydesk_workspace::path::DocKey;
 use serde_json::{Value, json};
 
-use crate::message::ToolStatus;
+use crate::message::{SeenFile, ToolStatus};
 use crate::permission::Verdict;
 use crate::ports::{
     CapturedOutput, Clock as _, CommandEnd, Confinement, FileChangeKind, OptionKind, Preview, SandboxPolicy,
@@ -33,6 +34,10 @@ async fn runs_where_and_as_long_as_it_is_told() {
     assert_eq!((commands[0].folder.clone(), commands[0].timeout), (path("/w"), Some(Duration::from_secs(120))));
     assert_eq!((commands[1].folder.clone(), commands[1].timeout), (path("/w/sub"), Some(Duration::from_millis(500))));
     assert_eq!(commands[1].command, "make\n");
+    let mut bench = trusting();
+    bench.facts.command_timeout = 7_000;
+    bench.done("bash", command("make")).await;
+    assert_eq!(bench.shell.commands()[0].timeout, Some(Duration::from_secs(7)));
     assert_eq!(bench.failed("bash", command("  ")).await, "`command` is empty; nothing was run");
 }
 
@@ -315,6 +320,34 @@ async fn r6_3_what_a_command_changed_is_told_to_editor_and_model() {
     let clean = bench.overlay.get(&DocKey::from_real_path(path("/w/clean"))).unwrap();
     assert!(!clean.is_dirty());
     assert!(bench.done("read", json!({"filePath": "clean"})).await.contains("1: b"));
+}
+
+#[tokio::test]
+async fn r10_1_of_many_files_and_buffers_a_command_tells_few_and_how_many_there_are() {
+    const MANY: usize = 300;
+    let bench = trusting();
+    for index in 0..MANY {
+        let (known, buffer) = (format!("/w/known{index}"), format!("/w/buffer{index}"));
+        bench.put(&known, "a\n").put(&buffer, "a\n");
+        bench.seen.record(&[SeenFile { path: path(&known), hash: ContentHash::of(b"a\n") }]);
+        bench.open(&buffer, 1, "typed\n");
+    }
+    bench.shell.will(|disk| {
+        for name in ["known", "buffer", "other"] {
+            (0..MANY).for_each(|index| disk.put(&path(&format!("/w/{name}{index}")), "b\n"));
+        }
+        printed("out\n")
+    });
+    let text = bench.done("bash", command("make")).await;
+    assert!(text.lines().count() < 70 && text.len() < 8 << 10, "{} {}", text.lines().count(), text.len());
+    for more in [
+        "[280 more documents have unsaved text",
+        "[580 more files that you know were changed",
+        "[conflict: 280 more files have unsaved text",
+        "; 280 more]",
+    ] {
+        assert!(text.contains(more), "{more}: {text}");
+    }
 }
 
 /// The stamp alone tells only of what is written after the tick of the file system's clock.

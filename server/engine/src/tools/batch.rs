@@ -56,7 +56,7 @@ impl Tool for Batch {
     const GATE: Gate = Gate::Parallel;
 
     fn description(&self, facts: &Facts) -> String {
-        described(include_str!("batch.txt"), facts)
+        described(include_str!("batch.txt"), facts).replace("{limit}", &MOST.to_string())
     }
 
     fn title(&self, partial: &Value, _facts: &Facts) -> String {

@@ -14,7 +14,7 @@ use crate::tool::{Facts, ToolContext};
 use crate::view::{KnownFiles, View};
 
 /// That are named in one result.
-const MOST_NAMES: usize = 20;
+pub(super) const MOST_NAMES: usize = 20;
 const MOST_LOSSES: usize = 5;
 
 /// What is needed to look at the files of a session, also after the call that began it.
@@ -103,9 +103,19 @@ fn named(changes: &[FileChange], facts: &Facts) -> Option<String> {
 
 /// The first ones, and how many there are besides.
 fn lost(losses: &[Loss], facts: &Facts) -> Vec<String> {
-    let more = losses.len().saturating_sub(MOST_LOSSES);
-    let more = (more > 0).then(|| format!("undo is not available for {more} more"));
-    losses.iter().take(MOST_LOSSES).map(|loss| lost_line(loss, facts)).chain(more).collect()
+    let more = |more| format!("undo is not available for {more} more");
+    first(MOST_LOSSES, losses.iter().map(|loss| lost_line(loss, facts)), more)
+}
+
+/// `most` of the lines, and a last one for the number of those that are left out.
+pub(super) fn first(
+    most: usize,
+    mut lines: impl ExactSizeIterator<Item = String>,
+    more: impl Fn(usize) -> String,
+) -> Vec<String> {
+    let mut shown: Vec<String> = lines.by_ref().take(most).collect();
+    shown.extend((lines.len() > 0).then(|| more(lines.len())));
+    shown
 }
 
 fn lost_line(loss: &Loss, facts: &Facts) -> String {
@@ -130,7 +140,14 @@ fn told(changes: &[FileChange], report: &ReloadReport, facts: &Facts) -> Vec<Str
         format!("{} was {verb} meanwhile: what you know of it is old", path::shown(&change.path, facts))
     };
     let conflict = |name: &String| format!("conflict: {}", conflict(name));
-    changes.iter().map(line).chain(report.conflicts.iter().map(conflict)).collect()
+    let more = |more| {
+        format!("{more} more files that you know were changed meanwhile: read a file again before you rely on it")
+    };
+    let more_conflicts =
+        |more| format!("conflict: {more} more files have unsaved text in the editor and were changed on the disk too");
+    let mut told = first(MOST_NAMES, changes.iter().map(line), more);
+    told.extend(first(MOST_NAMES, report.conflicts.iter().map(conflict), more_conflicts));
+    told
 }
 
 fn conflict(name: &str) -> String {

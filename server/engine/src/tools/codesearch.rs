@@ -13,6 +13,8 @@ use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext,
 
 const LIMIT: Duration = Duration::from_secs(30);
 const DEFAULT_TOKENS: u64 = 5000;
+const LEAST_TOKENS: u64 = 1000;
+const MOST_TOKENS: u64 = 50_000;
 
 pub(super) struct CodeSearch;
 
@@ -22,7 +24,7 @@ pub(super) struct Input {
     /// What is searched: the library or interface, and what of it.
     query: String,
     /// How much is wanted, in tokens: 1000 to 50000, 5000 if not set.
-    #[schemars(range(min = 1000, max = 50000))]
+    #[schemars(range(min = LEAST_TOKENS, max = MOST_TOKENS))]
     tokens_num: Option<u64>,
 }
 
@@ -36,6 +38,9 @@ impl Tool for CodeSearch {
 
     fn description(&self, facts: &Facts) -> String {
         described(include_str!("codesearch.txt"), facts)
+            .replace("{usual}", &DEFAULT_TOKENS.to_string())
+            .replace("{least}", &LEAST_TOKENS.to_string())
+            .replace("{limit}", &MOST_TOKENS.to_string())
     }
 
     fn title(&self, partial: &Value, _facts: &Facts) -> String {
@@ -48,7 +53,8 @@ impl Tool for CodeSearch {
 
     async fn prepare(&self, input: &Input, ctx: &ToolContext) -> Result<Prepared<Query>, ToolError> {
         let words = input.query.trim().to_owned();
-        let arguments = json!({"query": words, "tokensNum": input.tokens_num.unwrap_or(DEFAULT_TOKENS)});
+        let tokens = input.tokens_num.unwrap_or(DEFAULT_TOKENS).clamp(LEAST_TOKENS, MOST_TOKENS);
+        let arguments = json!({"query": words, "tokensNum": tokens});
         let value =
             Query { words, results: 0, exa_tool: "get_code_context_exa", exa_arguments: arguments, limit: LIMIT };
         let preview = Preview::Access(services::shown(&value, ctx)?);

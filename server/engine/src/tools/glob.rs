@@ -39,7 +39,7 @@ impl Tool for Glob {
     const GATE: Gate = Gate::Parallel;
 
     fn description(&self, facts: &Facts) -> String {
-        described(include_str!("glob.txt"), facts)
+        described(include_str!("glob.txt"), facts).replace("{limit}", &MOST_FILES.to_string())
     }
 
     fn title(&self, partial: &Value, _facts: &Facts) -> String {

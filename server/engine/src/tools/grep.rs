@@ -44,7 +44,7 @@ impl Tool for Grep {
     const GATE: Gate = Gate::Parallel;
 
     fn description(&self, facts: &Facts) -> String {
-        described(include_str!("grep.txt"), facts)
+        described(include_str!("grep.txt"), facts).replace("{limit}", &MOST_MATCHES.to_string())
     }
 
     fn title(&self, partial: &Value, _facts: &Facts) -> String {

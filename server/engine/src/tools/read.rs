@@ -60,7 +60,7 @@ impl Tool for Read {
     const GATE: Gate = Gate::Parallel;
 
     fn description(&self, facts: &Facts) -> String {
-        described(include_str!("read.txt"), facts)
+        described(include_str!("read.txt"), facts).replace("{longest}", &lines::LONGEST_LINE.to_string())
     }
 
     fn title(&self, partial: &Value, facts: &Facts) -> String {

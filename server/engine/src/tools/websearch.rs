@@ -60,7 +60,7 @@ impl Tool for WebSearch {
     const GATE: Gate = Gate::Parallel;
 
     fn description(&self, facts: &Facts) -> String {
-        described(include_str!("websearch.txt"), facts)
+        described(include_str!("websearch.txt"), facts).replace("{usual}", &DEFAULT_RESULTS.to_string())
     }
 
     fn title(&self, partial: &Value, _facts: &Facts) -> String {

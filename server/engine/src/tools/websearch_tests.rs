@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
+use crate::message::ToolStatus;
 use crate::permission::Verdict;
+use crate::ports::{OptionKind, Preview};
 use crate::web::{SearchKind, SearchService, WebAddress};
 use crate::workbench::Bench;
 
@@ -33,6 +35,24 @@ async fn exa_is_asked_by_a_call_of_its_tool() {
     assert_eq!(outcome.result.metadata, json!({"provider": "exa"}));
     let arguments = json!({"query": "rust async", "type": "deep", "numResults": 20, "livecrawl": "fallback"});
     assert_eq!(body(&bench)["params"], json!({"name": "web_search_exa", "arguments": arguments}));
+}
+
+/// A user who wants to be asked sees what leaves the machine, and where it goes.
+#[tokio::test]
+async fn a_search_that_is_asked_about_shows_its_words_and_its_service() {
+    for (tool, to) in
+        [("websearch", "Parallel (https://search.example)"), ("codesearch", "Parallel (https://search.example)")]
+    {
+        let bench = bench(SearchKind::Parallel, "https://search.example/mcp", None).rule(tool, "*", Verdict::Ask);
+        let (outcome, ()) = tokio::join!(bench.call(tool, json!({"query": "my\u{202e} words"})), async {
+            let ask = bench.client.next_ask().await;
+            let expected = format!("my\\u{{202e}} words to {to}");
+            assert!(matches!(&ask.ask.preview, Preview::Access(shown) if *shown == expected), "{:?}", ask.ask.preview);
+            ask.select(OptionKind::RejectOnce, None);
+        });
+        assert_eq!(outcome.result.status, ToolStatus::Failed);
+        assert!(bench.http.asked().is_empty(), "{tool}");
+    }
 }
 
 #[tokio::test]
