@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::escape::escaped_line;
@@ -133,48 +132,39 @@ fn request(service: &SearchService, query: &Query, ctx: &ToolContext) -> Request
     }
 }
 
-#[derive(Deserialize)]
-struct Reply {
-    result: Option<Called>,
-    error: Option<Failed>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Called {
-    #[serde(default)]
-    content: Vec<Piece>,
-    #[serde(default)]
-    is_error: bool,
-}
-
-#[derive(Deserialize)]
-struct Piece {
-    text: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Failed {
-    message: String,
-}
-
 /// The first text of the reply, which is the body or an event of a stream. The error is what the service says.
 fn mcp_text(answer: &HttpAnswer) -> Result<Option<String>, String> {
-    let body = String::from_utf8_lossy(&answer.body);
-    let reply = serde_json::from_str::<Reply>(&body).ok().or_else(|| {
-        let events = events(&body);
-        events.iter().find_map(|data| {
-            let reply: Reply = serde_json::from_str(data).ok()?;
-            (reply.result.is_some() || reply.error.is_some()).then_some(reply)
-        })
-    });
+    let body = text_of(answer);
+    let whole = serde_json::from_str(&body).ok().and_then(reply);
+    let reply = whole.or_else(|| events(&body).iter().find_map(|data| reply(serde_json::from_str(data).ok()?)));
     let Some(reply) = reply else { return Err("the answer is not what its protocol says".to_owned()) };
-    if let Some(Failed { message }) = reply.error {
-        return Err(escaped_line(&message));
+    if let Some(error) = reply.get("error").filter(|error| !error.is_null()) {
+        let message = error.get("message").unwrap_or(error);
+        return Err(escaped_line(&message.as_str().map_or_else(|| message.to_string(), str::to_owned)));
     }
-    let Some(Called { content, is_error }) = reply.result else { return Ok(None) };
-    let text = content.into_iter().filter_map(|piece| piece.text).find(|text| !text.trim().is_empty());
-    if is_error { Err(text.unwrap_or_else(|| "the search failed".to_owned())) } else { Ok(text) }
+    let pieces = reply.pointer("/result/content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mut texts = pieces.iter().filter_map(|piece| piece.get("text")?.as_str());
+    let text = texts.find(|text| !text.trim().is_empty()).map(str::to_owned);
+    match reply.pointer("/result/isError") {
+        Some(Value::Bool(true)) => Err(text.unwrap_or_else(|| "the search failed".to_owned())),
+        _ => Ok(text),
+    }
+}
+
+/// The value where it is a reply, or the first of a list that is one.
+fn reply(value: Value) -> Option<Value> {
+    let is_reply = |value: &Value| {
+        value.get("result").is_some_and(Value::is_object) || value.get("error").is_some_and(|error| !error.is_null())
+    };
+    match value {
+        Value::Array(list) => list.into_iter().find(is_reply),
+        value => is_reply(&value).then_some(value),
+    }
+}
+
+fn text_of(answer: &HttpAnswer) -> String {
+    let text = String::from_utf8_lossy(&answer.body);
+    text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
 }
 
 /// The data of server-sent events.
@@ -195,32 +185,21 @@ fn events(body: &str) -> Vec<String> {
     events
 }
 
-#[derive(Deserialize)]
-struct Page {
-    #[serde(default)]
-    results: Vec<Hit>,
-}
-
-#[derive(Deserialize)]
-struct Hit {
-    url: String,
-    title: Option<String>,
-    content: Option<String>,
-    #[serde(rename = "publishedDate")]
-    published: Option<String>,
-}
-
+/// Engines of an instance also answer with what has no address, or with other types than most: each field is taken or left by itself.
 fn searxng_text(answer: &HttpAnswer, most: usize) -> Result<Option<String>, String> {
-    let page: Page = serde_json::from_slice(&answer.body)
-        .map_err(|_| "the answer is no list of results; is the address that of an instance?".to_owned())?;
+    let page: Option<Value> = serde_json::from_str(&text_of(answer)).ok();
+    let Some(hits) = page.as_ref().and_then(|page| page.get("results")?.as_array()) else {
+        return Err("the answer is no list of results; is the address that of an instance?".to_owned());
+    };
     let mut text = String::new();
-    for hit in page.results.iter().take(most) {
-        let _ = writeln!(text, "Title: {}\nURL: {}", hit.title.as_deref().unwrap_or_default().trim(), hit.url);
-        if let Some(published) = &hit.published {
-            let _ = writeln!(text, "Published: {published}");
-        }
-        if let Some(content) = hit.content.as_deref().map(str::trim).filter(|content| !content.is_empty()) {
-            let _ = writeln!(text, "Text: {content}");
+    let with_address = hits.iter().filter_map(|hit| Some((hit, hit.get("url")?.as_str()?)));
+    for (hit, url) in with_address.take(most) {
+        let field = |name: &str| hit.get(name).and_then(Value::as_str).map(str::trim).filter(|field| !field.is_empty());
+        let _ = writeln!(text, "Title: {}\nURL: {url}", field("title").unwrap_or_default());
+        for (name, value) in [("Published", field("publishedDate")), ("Text", field("content"))] {
+            if let Some(value) = value {
+                let _ = writeln!(text, "{name}: {value}");
+            }
         }
         text.push('\n');
     }

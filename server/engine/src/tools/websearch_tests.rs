@@ -133,3 +133,49 @@ async fn rules_are_held_against_the_query() {
     assert!(text.contains("denied by rule websearch"), "{text}");
     assert!(bench.http.asked().is_empty());
 }
+
+/// One odd hit costs itself alone, and what is no answer is not taken for one without results.
+#[tokio::test]
+async fn odd_answers_of_services_cost_what_is_odd_and_are_not_taken_for_nothing() {
+    let check = async |kind: SearchKind, answer: &str, expected: &str| {
+        let bench = bench(kind, "https://search.example/mcp", None);
+        bench.http.answer("https://search.example/mcp", 200, &[], answer);
+        bench.http.answer("https://search.example/mcp/search?q=x&format=json", 200, &[], answer);
+        let text = bench.call("websearch", json!({"query": "x"})).await.result.text;
+        assert!(text.starts_with(expected), "{kind:?}: {answer}: {text}");
+    };
+    let found = reply("found").to_string();
+    for (answer, expected) in [
+        (format!("\u{feff}{found}"), "found"),
+        (format!("[{found}]"), "found"),
+        (format!("data: [DONE]\n\ndata: {found}\n\n"), "found"),
+        (json!({"result": {"content": [{"text": 1}, null, {"text": "found"}], "isError": null}}).to_string(), "found"),
+        (json!({"result": {"content": null}}).to_string(), "No results."),
+        (json!({"result": {}}).to_string(), "No results."),
+        (json!({"result": {"content": "x", "isError": true}}).to_string(), "Exa: the search failed"),
+        (json!({"error": "bad\nkey"}).to_string(), "Exa: bad\\nkey"),
+        (json!({"error": {"code": 5}}).to_string(), "Exa: {\"code\":5}"),
+        (json!({"error": null, "result": {"content": [{"text": "found"}]}}).to_string(), "found"),
+        (json!({"message": "Forbidden"}).to_string(), "Exa: the answer is not what its protocol says"),
+        (json!({"result": null}).to_string(), "Exa: the answer is not what its protocol says"),
+        ("[]".to_owned(), "Exa: the answer is not what its protocol says"),
+        (String::new(), "Exa: the answer is not what its protocol says"),
+    ] {
+        check(SearchKind::Exa, &answer, expected).await;
+    }
+    let hits = json!([
+        {"url": null, "title": "an answer without a place"},
+        "text",
+        {"url": "https://1.example/", "title": 5, "content": ["x"], "publishedDate": 1700000000},
+    ]);
+    for (answer, expected) in [
+        (json!({"results": hits}).to_string(), "Title: \nURL: https://1.example/"),
+        (format!("\u{feff}{}", json!({"results": hits})), "Title: \nURL: https://1.example/"),
+        (json!({"results": []}).to_string(), "No results."),
+        (json!({"results": null}).to_string(), "SearXNG: the answer is no list of results"),
+        (json!({"error": "x"}).to_string(), "SearXNG: the answer is no list of results"),
+        ("[]".to_owned(), "SearXNG: the answer is no list of results"),
+    ] {
+        check(SearchKind::Searxng, &answer, expected).await;
+    }
+}
