@@ -63,6 +63,8 @@ pub struct Skill {
     pub description: Option<String>,
     /// Its `SKILL.md`.
     pub file: AbsPath,
+    /// The same, links resolved.
+    pub real: AbsPath,
     /// In which the project must be that it belongs to, links resolved. `None`: the user's own.
     pub within: Option<AbsPath>,
 }
@@ -99,8 +101,10 @@ impl Skills {
 
     /// The later one is taken.
     fn add(&mut self, skill: Skill) {
-        let file = skill.file.clone();
-        if let Some(before) = self.by_name.insert(skill.name.clone(), skill) {
+        let (file, real) = (skill.file.clone(), skill.real.clone());
+        let before = self.by_name.insert(skill.name.clone(), skill);
+        // A link to the same file takes nothing away.
+        if let Some(before) = before.filter(|before| before.real != real) {
             self.problems.push(format!("skills: {file} takes the place of {}, which has the same name", before.file));
         }
     }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::config::{Config, EditorSays, load};
@@ -341,6 +341,54 @@ async fn skills_of_addresses_are_fetched_once_and_kept() {
     let found = project.found().await;
     assert_eq!(names(&found), ["new"]);
     assert!(found.problems()[0].ends_with("what was fetched earlier is used"), "{:?}", found.problems());
+}
+
+/// What was interrupted while it was put into the cache is fetched again, whether the index names a version or not.
+#[tokio::test]
+async fn a_skill_that_was_kept_in_part_is_fetched_again() {
+    for version in [json!("1"), Value::Null] {
+        let user = r#"{"skills": {"urls": ["https://skills.example/s"]}}"#;
+        let project = Project::new(&[("/home/user/.config/copydesk/copydesk.jsonc", user)], []).await;
+        let http = &project.world.http;
+        let index = json!({"skills": [{"name": "a", "files": ["SKILL.md", "ref/x.md"], "version": version}]});
+        with_urls(http, &index.to_string()).await;
+        http.answer(&format!("{URL}/a/SKILL.md"), 200, &[], skill("a"));
+        http.answer(&format!("{URL}/a/ref/x.md"), 200, &[], "x");
+        let cache = project.config().await.skills.cache.unwrap();
+        let kept = cache.join(format!("{:?}", copydesk_workspace::hash::ContentHash::of(URL.as_bytes())));
+        project.world.disk.put(&kept.join("a/SKILL.md"), skill("a"));
+        assert_eq!(names(&project.found().await), ["a"]);
+        let text = project.ports.files.read(kept.join("a/ref/x.md")).await;
+        assert_eq!(text.ok().as_deref(), Some(b"x".as_slice()), "{version}");
+        let before = http.addresses().len();
+        project.found().await;
+        assert_eq!(http.addresses().len(), before + 1, "{version}: but for the index nothing is fetched again");
+    }
+}
+
+/// One skill that brings a whole library with it hides no other.
+#[tokio::test]
+async fn a_skill_with_thousands_of_files_beside_it_hides_no_other() {
+    let mut files: Vec<(String, String)> =
+        ["a", "m", "z"].map(|name| (format!("/home/user/.claude/skills/{name}/SKILL.md"), skill(name))).to_vec();
+    for name in ["a", "m", "z"] {
+        let library = format!("/home/user/.claude/skills/{name}/.venv/lib");
+        files.extend((0..1500).map(|n| (format!("{library}/{n}.py"), String::new())));
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(file, text)| (file.as_str(), text.as_str())).collect();
+    let found = Project::new(&files, []).await.found().await;
+    assert_eq!(names(&found), ["a", "m", "z"], "{:?}", found.problems());
+}
+
+/// `~/.agents/skills` is often a link to `~/.claude/skills`, or single skills in it are: nothing takes the place of another there.
+#[tokio::test]
+async fn one_skill_under_two_names_is_no_conflict() {
+    let project = Project::new(&[("/home/user/.claude/skills/a/SKILL.md", &skill("a"))], []).await;
+    let disk = &project.world.disk;
+    disk.put_link(&path("/home/user/.agents/skills"), "/home/user/.claude/skills");
+    disk.put_link(&path("/home/user/.config/copydesk/skills/a"), "/home/user/.claude/skills/a");
+    let found = project.found().await;
+    assert_eq!((names(&found), found.problems()), (vec!["a"], [].as_slice()));
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Finds `SKILL.md` files below folders and reads their heads. Follows the user's links, and of a project's those that stay in it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use copydesk_workspace::disk::{DiskError, FileKind};
 use copydesk_workspace::path::AbsPath;
@@ -34,8 +34,9 @@ async fn below(files: &dyn Files, within: Option<&AbsPath>, root: &SkillRoot) ->
     // Links may lead round.
     let mut visited = BTreeSet::new();
     let mut looked_at = 0;
-    let mut waiting = vec![(root.folder.clone(), 0)];
-    while let Some((folder, depth)) = waiting.pop() {
+    // Level by level: what is deep below one skill costs no other its place.
+    let mut waiting = VecDeque::from([(root.folder.clone(), 0)]);
+    while let Some((folder, depth)) = waiting.pop_front() {
         let Ok(entries) = files.list(folder.clone()).await else { continue };
         let Ok(real) = files.real_path(folder.clone()).await else { continue };
         if let Some(project) = within.filter(|project| !real.starts_with(project)) {
@@ -54,7 +55,7 @@ async fn below(files: &dyn Files, within: Option<&AbsPath>, root: &SkillRoot) ->
             let path = folder.join(&entry.name);
             match entry.kind {
                 FileKind::Directory if depth < MAX_DEPTH && entry.name != ".git" && entry.name != "node_modules" => {
-                    waiting.push((path, depth + 1));
+                    waiting.push_back((path, depth + 1));
                 }
                 FileKind::File if entry.name == FILE => match read(files, within, &path).await {
                     Ok(skill) => skills.push(skill),
@@ -75,7 +76,7 @@ async fn read(files: &dyn Files, within: Option<&AbsPath>, path: &AbsPath) -> Re
     if within.is_some_and(|project| !real.starts_with(project)) {
         return Err(format!("it is a link to {real}, outside of the project"));
     }
-    let bytes = files.read_range_real(real, 0, MAX_HEAD).await.map_err(told)?;
+    let bytes = files.read_range_real(real.clone(), 0, MAX_HEAD).await.map_err(told)?;
     let text = String::from_utf8_lossy(&bytes);
     let head = front_matter(path, &text)?.texts;
     let value = |key: &str| head.iter().find(|(known, _)| known == key).map(|(_, value)| value.trim().to_owned());
@@ -85,5 +86,5 @@ async fn read(files: &dyn Files, within: Option<&AbsPath>, path: &AbsPath) -> Re
         return Err(format!("a name has at most {LONGEST_NAME} characters, all of them visible"));
     }
     let description = value("description").filter(|text| !text.is_empty());
-    Ok(Skill { name, description, file: path.clone(), within: within.cloned() })
+    Ok(Skill { name, description, file: path.clone(), real, within: within.cloned() })
 }

@@ -108,8 +108,10 @@ impl Place<'_> {
         let folder = self.kept.join(name);
         let store = &*self.ports.files;
         let has_file = store.stat(folder.join(FILE)).await.is_ok();
-        let has_version = store.read(folder.join(VERSION)).await.ok();
-        if has_file && version.as_ref().is_none_or(|version| has_version.as_deref() == Some(version.as_bytes())) {
+        // Without it a skill is there in part at the most.
+        let kept = store.read(folder.join(VERSION)).await.ok();
+        let is_whole = kept.is_some_and(|kept| version.as_ref().is_none_or(|version| kept == version.as_bytes()));
+        if has_file && is_whole {
             return Ok(());
         }
         let mut fetched = Vec::new();
