@@ -195,6 +195,10 @@ struct Shown {
 
 async fn shown(answer: &HttpAnswer, fetch: &Fetch, ctx: &ToolContext) -> Shown {
     let bytes = answer.body.len();
+    if let Some(encoding) = unknown_encoding(answer) {
+        let text = format!("{bytes} bytes, compressed as {}. They are not shown.", escaped_line(encoding));
+        return Shown { text, media: Vec::new() };
+    }
     let text = match content(answer.header("content-type"), &answer.body) {
         Content::Page(page) => match fetch.format {
             Format::Markdown => ctx.web.readable(page, Readable::Markdown).await,
@@ -213,6 +217,12 @@ async fn shown(answer: &HttpAnswer, fetch: &Fetch, ctx: &ToolContext) -> Shown {
         Content::Binary { mime } => format!("Binary content ({mime}, {bytes} bytes). It is not shown."),
     };
     Shown { text, media: Vec::new() }
+}
+
+/// What the server has done to the bytes without being asked, which nothing has taken back.
+fn unknown_encoding(answer: &HttpAnswer) -> Option<&str> {
+    let encoding = answer.header("content-encoding")?.trim();
+    (!encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity")).then_some(encoding)
 }
 
 /// As models take it, else why they do not.

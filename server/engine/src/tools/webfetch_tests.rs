@@ -347,3 +347,17 @@ async fn r19_2_a_place_that_is_to_be_asked_is_asked_in_every_spelling() {
     assert_eq!(outcome.result.status, ToolStatus::Failed);
     assert!(!bench.http.addresses().contains(&"https://x.example/%70rivate/a".to_owned()));
 }
+
+/// A server may compress in a way that it was not asked for: what is left of that is no text.
+#[tokio::test]
+async fn what_is_compressed_in_an_unknown_way_is_told_and_not_shown() {
+    let bench = bench();
+    for (encoding, is_shown) in [("br", false), ("zstd", false), ("gzip, br", false), ("identity", true), ("", true)] {
+        let headers = [("content-type", "text/plain"), ("content-encoding", encoding)];
+        bench.http.answer("https://x.example/", 200, &headers, "words");
+        let outcome = bench.call("webfetch", json!({"url": "https://x.example"})).await;
+        let text = outcome.result.text;
+        assert_eq!(text == "words", is_shown, "{encoding}: {text}");
+        assert!(is_shown || text.contains(&format!("compressed as {encoding}")), "{text}");
+    }
+}
