@@ -289,8 +289,9 @@ async fn piece(job: &Job, from: u64, limits: Limits, ctx: &ToolContext) -> (Stri
         return (read.text, read.from);
     }
     match ctx.view.spilled(&job.file, from, limits.bytes.saturating_add(8)).await {
-        Some(bytes) => whole_characters(&bytes, from),
-        None => (read.text, read.from),
+        // The file has a limit, and what comes behind it is in memory alone.
+        Some(bytes) if !bytes.is_empty() => whole_characters(&bytes, from),
+        Some(_) | None => (read.text, read.from),
     }
 }
 

@@ -275,3 +275,21 @@ async fn r7_5_the_end_of_an_old_job_is_told_however_many_have_ended_since() {
     let news = bench.jobs.take_news();
     assert!(news.iter().any(|news| news.starts_with("job_1 (serve) has ended")), "{news:?}");
 }
+
+/// The file of an output ends at its limit: what was asked for between that and what is in memory is gone, and is not asked for for ever.
+#[tokio::test]
+async fn r7_5_r10_1_what_neither_file_nor_memory_holds_is_told_as_gone() {
+    let bench = trusting();
+    let output = bench.shell.plays();
+    bench.call("bash", serve()).await;
+    output.send("0123456789abcde\n".repeat(50_000)).unwrap();
+    let job = bench.jobs.get("job_1").unwrap();
+    while job.total() < 800_000 {
+        let _ = job.watch().changed().await;
+    }
+    bench.put(&job.file.to_string(), "0123456789abcde\n".repeat(4));
+    let text = bench.done("job", json!({"action": "output", "id": "job_1", "from": 0})).await;
+    assert!(text.contains("`from: 64`"), "{text}");
+    let text = bench.done("job", json!({"action": "output", "id": "job_1", "from": 64})).await;
+    assert!(text.starts_with("[What stands before ") && !text.contains("`from: 64`"), "{text:.200}");
+}
