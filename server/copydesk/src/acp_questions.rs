@@ -47,7 +47,7 @@ pub fn line_request(session: &str, wanted: &WantedLine) -> acp::CreateElicitatio
 
 /// `None` where none was given. A field that is left empty is an empty line.
 pub fn typed_line(answer: Value) -> Option<Typed> {
-    let response: acp::CreateElicitationResponse = serde_json::from_value(answer).ok()?;
+    let response: acp::CreateElicitationResponse = serde_json::from_value(without_blanks(answer)).ok()?;
     let acp::ElicitationAction::Accept(accepted) = response.action else { return None };
     match accepted.content.unwrap_or_default().get(LINE) {
         None => Some(Typed::new("")),
@@ -98,7 +98,7 @@ fn form_request(
 /// Null, an unknown shape or an unknown action is no answer.
 pub fn outcome(inquiry: &Inquiry, answer: Value) -> InquiryOutcome {
     let undeliverable = |reason: &str| InquiryOutcome::Undeliverable { reason: reason.to_owned() };
-    let Ok(response) = serde_json::from_value::<acp::CreateElicitationResponse>(answer) else {
+    let Ok(response) = serde_json::from_value::<acp::CreateElicitationResponse>(without_blanks(answer)) else {
         return undeliverable("the client gave no valid answer");
     };
     match response.action {
@@ -110,6 +110,16 @@ pub fn outcome(inquiry: &Inquiry, answer: Value) -> InquiryOutcome {
         acp::ElicitationAction::Decline | acp::ElicitationAction::Cancel => InquiryOutcome::Dismissed,
         _ => undeliverable("the client gave an unknown answer"),
     }
+}
+
+/// Editors say `null` of a field that was left empty, and some an empty list of a form without any: what else was filled in counts all the same.
+fn without_blanks(mut answer: Value) -> Value {
+    match answer.get_mut("content") {
+        Some(Value::Object(fields)) => fields.retain(|_, value| !value.is_null()),
+        Some(content) if content.as_array().is_some_and(Vec::is_empty) => *content = Value::Null,
+        Some(_) | None => {}
+    }
+    answer
 }
 
 /// Names of the fields of a question.
@@ -151,12 +161,17 @@ fn answer_of(
     filled: &BTreeMap<String, acp::ElicitationContentValue>,
 ) -> Vec<String> {
     let Fields { chosen, said } = Fields::of(number);
+    let is_label = |text: &String| question.choices.iter().any(|choice| choice.label == *text);
+    let label = |text: String| Some(text).filter(&is_label).into_iter().collect();
     let texts = |field: &String| match filled.get(field) {
         Some(acp::ElicitationContentValue::String(text)) => vec![text.clone()],
         Some(acp::ElicitationContentValue::StringArray(texts)) => texts.clone(),
+        // A label like `3` or `true` may come back as what it looks like.
+        Some(acp::ElicitationContentValue::Integer(number)) => label(number.to_string()),
+        Some(acp::ElicitationContentValue::Number(number)) => label(number.to_string()),
+        Some(acp::ElicitationContentValue::Boolean(is)) => label(is.to_string()),
         _ => Vec::new(),
     };
-    let is_label = |text: &String| question.choices.iter().any(|choice| choice.label == *text);
     let mut answer: Vec<String> = Vec::new();
     for text in texts(&chosen).into_iter().chain(texts(&said)) {
         let text = if is_label(&text) { text } else { text.trim().to_owned() };

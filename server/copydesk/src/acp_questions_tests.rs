@@ -72,6 +72,25 @@ fn what_is_filled_in_is_checked_here_too() {
 }
 
 #[test]
+fn fields_that_were_left_empty_do_not_cost_the_others() {
+    let accept = |content: Value| json!({ "action": "accept", "content": content });
+    let nothing: &[&[&str]] = &[&[], &[], &[], &[]];
+    check(accept(json!([])), nothing);
+    check(accept(Value::Null), nothing);
+    check(
+        accept(json!({ "q01": "b", "q01_other": null, "q02": null, "q03": "No", "q04_other": null })),
+        &[&["b"], &[], &["No"], &[]],
+    );
+    assert_eq!(typed_line(accept(json!([]))).as_ref().map(Typed::reveal), Some(""));
+    assert_eq!(typed_line(accept(json!({ "line": null }))).as_ref().map(Typed::reveal), Some(""));
+    let numbers = Inquiry { questions: vec![question("How many?", &["3", "true", "1.5"], false, true)], ..inquiry() };
+    for (given, expected) in [(json!(3), "3"), (json!(true), "true"), (json!(1.5), "1.5"), (json!("3"), "3")] {
+        let answers = InquiryOutcome::Answered(vec![vec![expected.to_owned()]]);
+        assert_eq!(outcome(&numbers, accept(json!({ "q01": given }))), answers);
+    }
+}
+
+#[test]
 fn what_is_no_answer_is_none() {
     for action in ["decline", "cancel"] {
         assert_eq!(outcome(&inquiry(), json!({ "action": action })), InquiryOutcome::Dismissed);
