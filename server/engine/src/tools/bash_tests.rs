@@ -418,3 +418,28 @@ async fn c49_the_ask_says_that_the_command_has_a_terminal() {
     let Preview::Command { notes, .. } = &bench.client.asks()[0].preview else { panic!() };
     assert_eq!(notes, &["it has a terminal: what it asks there is put to you"]);
 }
+
+#[tokio::test]
+async fn r10_1_odd_output_under_the_smallest_limits_is_cut_and_told() {
+    let outputs = [
+        "",
+        "\n\n\n",
+        "\u{e9}\n\u{1f680}\n",
+        "a\r\nb",
+        "\u{1f680}\u{1f680}\u{1f680}",
+        "x\0y\n",
+        "\u{1b}[31mred\u{1b}[0m\nx\ny\nz",
+    ];
+    for (lines, bytes) in [(1, 1), (1, 3), (2, 2), (3, 5), (1, 100), (100, 1)] {
+        for (at, output) in outputs.into_iter().enumerate() {
+            let mut bench = trusting();
+            bench.facts.max_lines = lines;
+            bench.facts.max_bytes = bytes;
+            bench.shell.will(move |_| printed(output));
+            let text = bench.done("bash", command("x")).await;
+            assert!(text.ends_with("[exit code 0]"), "{at}: {text:?}");
+            let fits = output.lines().count() <= lines && output.len() <= bytes || output.trim().is_empty();
+            assert_eq!(text.contains("left out"), !fits, "{lines} {bytes} {at}: {text:?}");
+        }
+    }
+}
