@@ -106,14 +106,15 @@ impl Registry {
     /// A line for people; for an unknown tool its name. It goes with each update of the call (R21.1): only that of a command is left as long as it is.
     pub fn title(&self, name: &str, partial: &Value, facts: &Facts) -> String {
         match self.find(name) {
-            Some(tool) if tool.kind() == ToolKind::Execute => escaped_line(&tool.title(partial, facts)),
+            Some(tool) if tool.kind(partial) == ToolKind::Execute => escaped_line(&tool.title(partial, facts)),
             Some(tool) => short_line(&tool.title(partial, facts)),
             None => short_line(name),
         }
     }
 
-    pub fn kind(&self, name: &str) -> ToolKind {
-        self.find(name).map_or(ToolKind::Other, |tool| tool.kind())
+    /// Of a call with these arguments, which may be incomplete or wrong.
+    pub fn kind(&self, name: &str, partial: &Value) -> ToolKind {
+        self.find(name).map_or(ToolKind::Other, |tool| tool.kind(partial))
     }
 
     /// By name, whether it is offered or not.

@@ -109,7 +109,7 @@ fn the_order_is_that_of_the_table_and_a_later_tool_takes_the_place_of_its_name()
     }
     let custom = Registry::builtin().with([toy("own"), toy("read")]);
     assert_eq!(names(&custom), [builtin, vec!["own".to_owned()]].concat());
-    assert_eq!(custom.kind("read"), ToolKind::Other, "a custom tool beats the built-in one");
+    assert_eq!(custom.kind("read", &Value::Null), ToolKind::Other, "a custom tool beats the built-in one");
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl<'a> Replay<'a> {
                 let view = ToolCallView {
                     call: call.clone(),
                     name: name.clone(),
-                    kind: self.registry.kind(name),
+                    kind: self.registry.kind(name, input),
                     title: self.registry.title(name, input, self.facts),
                     state: ToolCallState::Pending,
                     input: input.clone(),

@@ -183,7 +183,7 @@ impl Runner {
         let view = ToolCallView {
             call: call.id.clone(),
             name: found.map_or_else(|| call.name.clone(), |tool| tool.name().to_owned()),
-            kind: registry.kind(&call.name),
+            kind: registry.kind(&call.name, &input),
             title: registry.title(&call.name, &input, &self.deps.facts),
             state: ToolCallState::Pending,
             input: input.clone(),

@@ -47,6 +47,11 @@ pub trait Tool: Send + Sync + 'static {
     /// For the model; the text stands beside the tool (`edit.txt`), the values of this run are filled in.
     fn description(&self, facts: &Facts) -> String;
 
+    /// For people, from arguments that may be incomplete or wrong: of a tool that does several things, that of this call.
+    fn kind(&self, _partial: &Value) -> ToolKind {
+        Self::KIND
+    }
+
     /// A line for people, from arguments that may be incomplete or wrong.
     fn title(&self, partial: &Value, facts: &Facts) -> String;
 
@@ -298,7 +303,7 @@ pub enum CommitError {
 /// A tool with its types erased: what the registry holds, and what tools of other origin implement.
 pub trait AnyTool: Send + Sync {
     fn name(&self) -> &str;
-    fn kind(&self) -> ToolKind;
+    fn kind(&self, partial: &Value) -> ToolKind;
     fn gate(&self) -> Gate;
     fn description(&self, facts: &Facts) -> String;
     fn parameters(&self) -> Value;

@@ -139,13 +139,14 @@ impl Run {
 
     /// For calls that the runner did not bring to their end.
     async fn end_call(&self, call: &Call, result: ToolResult) -> Result<(), StoreError> {
+        let input = serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone()));
         let view = ToolCallView {
             call: call.id.clone(),
             name: call.name.clone(),
-            kind: self.context.registry.kind(&call.name),
+            kind: self.context.registry.kind(&call.name, &input),
             title: result.title.clone(),
             state: ToolCallState::Ended(result.status),
-            input: serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone())),
+            input,
             text: result.text.clone(),
             diffs: Vec::new(),
             media: Vec::new(),

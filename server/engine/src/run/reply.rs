@@ -277,7 +277,7 @@ impl Receiver<'_> {
         ToolCallView {
             call: id.clone(),
             name: name.to_owned(),
-            kind: self.run.context.registry.kind(name),
+            kind: self.run.context.registry.kind(name, &input),
             title,
             state: ToolCallState::Pending,
             input,

@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 
 use copydesk_workspace::disk::Disk as _;
+use copydesk_workspace::position::{Position, PositionEncoding};
 use serde_json::{Value, json};
 
 use crate::message::{FileDiff, ToolStatus};
 use crate::permission::Verdict::Ask;
-use crate::ports::{OptionKind, Preview};
+use crate::ports::{LanguageAnswer, LanguageChange, LanguageFound, OptionKind, Preview};
 use crate::registry::Registry;
 use crate::tool::ToolKind;
 use crate::workbench::{Bench, Typing, path};
@@ -27,13 +28,50 @@ fn calls() -> Vec<(&'static str, Value, Vec<&'static str>)> {
         ("multiedit", json!({"filePath": "a", "edits": [edit("three", "3"), edit("one", "1")]}), vec!["/w/a"]),
         ("write", json!({"filePath": "n", "content": "new"}), vec!["/w/n"]),
         ("apply_patch", json!({ "patchText": patch }), vec!["/w/a", "/w/b", "/w/c", "/w/d", "/w/n"]),
+        ("lsp", lsp("rename", "newName", "2"), vec!["/w/a"]),
+        ("lsp", lsp("codeAction", "title", "Split"), vec!["/w/a", "/w/b", "/w/c", "/w/d", "/w/n"]),
     ]
 }
 
-fn bench() -> Bench {
+fn lsp(operation: &str, key: &str, value: &str) -> Value {
+    json!({"operation": operation, "filePath": "a", "line": 2, "symbol": "two", key: value})
+}
+
+/// Of the language server, to each question of a call.
+fn answers(input: &Value) -> Vec<LanguageChange> {
+    let edit = |file: &str, line: u32, columns: std::ops::Range<u32>, text: &str| {
+        let at = |column| Position { line, column };
+        let edits = vec![(at(columns.start)..at(columns.end), text.to_owned())];
+        LanguageChange::Edit { path: path(file), version: None, edits }
+    };
+    let renamed = edit("/w/a", 1, 0..3, "2");
+    match input["operation"].as_str() {
+        Some("rename") => vec![renamed],
+        Some(_) => vec![
+            renamed,
+            LanguageChange::Delete { path: path("/w/b") },
+            LanguageChange::Move { from: path("/w/c"), to: path("/w/d") },
+            edit("/w/d", 0, 0..1, "C"),
+            LanguageChange::Create { path: path("/w/n") },
+            edit("/w/n", 0, 0..0, "new\n"),
+        ],
+        None => Vec::new(),
+    }
+}
+
+/// For one call, which may be prepared twice.
+fn bench(input: &Value) -> Bench {
     let bench = Bench::new().rule("edit", "*", Ask);
     for (file, text) in FILES {
         bench.put(file, text);
+    }
+    for _ in 0..6 {
+        let found = LanguageFound::Changes(answers(input));
+        bench.diagnostics.knows(Ok(LanguageAnswer {
+            by: "played".to_owned(),
+            encoding: PositionEncoding::Utf8,
+            found,
+        }));
     }
     bench
 }
@@ -53,16 +91,35 @@ fn shown(preview: &Preview) -> Vec<FileDiff> {
 #[test]
 fn r4_1_every_tool_that_edits_is_held_to_it() {
     let registry = Registry::builtin();
-    let edits = registry.names().filter(|name| registry.kind(name) == ToolKind::Edit);
     let called = calls();
+    for (tool, input, _) in &called {
+        assert_eq!(registry.kind(tool, input), ToolKind::Edit, "{tool} {input}: clients show it as an edit");
+    }
+    let is_edit = |name: &str| registry.kind(name, &Value::Null) == ToolKind::Edit;
+    // What a tool would touch is told by its look where it edits what its arguments do not name.
+    let reaches = |name: &str| registry.find(name).is_some_and(|tool| tool.reaches());
+    let edits = registry.names().filter(|name| is_edit(name) || reaches(name));
     let missing: Vec<&str> = edits.filter(|name| called.iter().all(|(called, ..)| called != name)).collect();
     assert_eq!(missing, Vec::<&str>::new());
+}
+
+#[test]
+fn r4_1_what_a_tool_that_also_edits_only_looks_up_is_no_edit() {
+    let registry = Registry::builtin();
+    let of = |input: Value| registry.kind("lsp", &input);
+    for input in
+        [json!({}), json!({"operation": "hover"}), json!({"operation": "ren"}), json!({"operation": "codeAction"})]
+    {
+        assert_eq!(of(input.clone()), ToolKind::Search, "{input}");
+    }
+    assert_eq!(of(json!({"operation": "rename"})), ToolKind::Edit, "still streaming");
+    assert_eq!(of(json!({"operation": "codeAction", "title": null})), ToolKind::Search);
 }
 
 #[tokio::test]
 async fn r4_1_r4_3_an_ask_has_the_whole_texts_of_each_file_and_just_these_are_made() {
     for (tool, input, files) in calls() {
-        let bench = bench();
+        let bench = bench(&input);
         let before = texts(&bench);
         let (outcome, diffs) = tokio::join!(bench.call(tool, input.clone()), async {
             let ask = bench.client.next_ask().await;
@@ -97,7 +154,7 @@ async fn r4_1_r4_3_an_ask_has_the_whole_texts_of_each_file_and_just_these_are_ma
 #[tokio::test]
 async fn r4_3_what_is_rejected_leaves_every_file_alone() {
     for (tool, input, _) in calls() {
-        let bench = bench();
+        let bench = bench(&input);
         let before = texts(&bench);
         bench.client.answer_all(OptionKind::RejectOnce);
         bench.call(tool, input).await;
@@ -108,9 +165,11 @@ async fn r4_3_what_is_rejected_leaves_every_file_alone() {
 #[tokio::test]
 async fn r4_3_where_the_file_changes_under_the_ask_what_comes_was_shown_too() {
     for (tool, input, _) in calls().into_iter().filter(|(_, _, files)| files.contains(&"/w/a")) {
-        let bench = bench();
+        let bench = bench(&input);
         let uri = bench.open("/w/a", 3, "one\ntwo\nthree\n");
-        let typed = Typing { at: 0, text: "typed\n" };
+        // A call that names a line means that of the text as it is: above it nothing is typed.
+        let is_above = input["line"].is_null();
+        let typed = Typing { at: if is_above { 0 } else { FILES[0].1.len() }, text: "typed\n" };
         let (outcome, last) = tokio::join!(bench.call(tool, input), async {
             let ask = bench.client.next_ask().await;
             bench.editor.types(&uri, &typed);
@@ -120,10 +179,7 @@ async fn r4_3_where_the_file_changes_under_the_ask_what_comes_was_shown_too() {
         });
         assert_eq!(outcome.result.status, ToolStatus::Completed, "{tool}: {}", outcome.result.text);
         let after = last.iter().find(|diff| diff.path == path("/w/a")).unwrap().after.clone().unwrap();
-        assert_eq!(
-            bench.buffer("/w/a"),
-            format!("typed\n{after}"),
-            "{tool}: the hunks that were shown, beside the user's line"
-        );
+        let expected = if is_above { format!("typed\n{after}") } else { format!("{after}typed\n") };
+        assert_eq!(bench.buffer("/w/a"), expected, "{tool}: the hunks that were shown, beside the user's line");
     }
 }

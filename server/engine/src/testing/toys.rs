@@ -49,7 +49,7 @@ impl AnyTool for ToyTool {
         self.name
     }
 
-    fn kind(&self) -> ToolKind {
+    fn kind(&self, _partial: &Value) -> ToolKind {
         ToolKind::Other
     }
 

@@ -38,8 +38,8 @@ impl<T: Tool> AnyTool for Erased<T> {
         T::NAME
     }
 
-    fn kind(&self) -> ToolKind {
-        T::KIND
+    fn kind(&self, partial: &Value) -> ToolKind {
+        self.tool.kind(partial)
     }
 
     fn gate(&self) -> Gate {

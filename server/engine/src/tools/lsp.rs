@@ -92,6 +92,13 @@ impl Tool for Lsp {
         described(include_str!("lsp.txt"), facts)
     }
 
+    fn kind(&self, partial: &Value) -> ToolKind {
+        let operation = partial.get("operation").and_then(|operation| Operation::deserialize(operation).ok());
+        let has_title = partial.get("title").is_some_and(|title| !title.is_null());
+        let changes = operation.is_some_and(|operation| operation.changes(has_title));
+        if changes { ToolKind::Edit } else { Self::KIND }
+    }
+
     fn title(&self, partial: &Value, facts: &Facts) -> String {
         let operation = partial.get("operation").and_then(Value::as_str).unwrap_or("lsp");
         let title = path::title(operation, partial, facts);
@@ -168,13 +175,20 @@ impl Tool for Lsp {
     }
 }
 
-impl Input {
-    fn changes(&self) -> bool {
-        match self.operation {
-            Operation::Rename => true,
-            Operation::CodeAction => self.title.is_some(),
+impl Operation {
+    /// Whether it edits; of an action its title says that it is to be carried out.
+    fn changes(self, has_title: bool) -> bool {
+        match self {
+            Self::Rename => true,
+            Self::CodeAction => has_title,
             _ => false,
         }
+    }
+}
+
+impl Input {
+    fn changes(&self) -> bool {
+        self.operation.changes(self.title.is_some())
     }
 
     /// What the server would change.
