@@ -32,7 +32,7 @@ pub struct Stat {
 pub struct Stamp {
     /// Milliseconds since 1970 in UTC.
     pub modified: i64,
-    /// When the file or anything about it was changed, in nanoseconds of the system's own count.
+    /// When the file or anything about it was changed, by the system alone: nanoseconds since 1970 in UTC.
     pub changed: i128,
     pub inode: u64,
 }

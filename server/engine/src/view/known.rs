@@ -27,7 +27,7 @@ const AT_ONCE: usize = 16;
 /// Of larger files, in bytes, a new stamp is a change.
 const LARGEST: u64 = 1 << 20;
 
-/// A file that was written so short a time before it was looked at may be written again under the same stamp: the ticks of the coarsest file systems, in
+/// A file that was changed so short a time before it was looked at may be changed again under the same stamp: the ticks of the coarsest file systems, in
 /// milliseconds.
 const TICK: i64 = 2000;
 
@@ -163,9 +163,11 @@ impl View {
     }
 }
 
-/// Whether the stamp does not tell of a change that came right after it.
+/// Whether the stamp does not tell of a change that came right after it. The time of modification can be put back, as by `cp -p`: then that of the change
+/// says how old it is.
 pub(crate) fn is_fresh(stamp: Stamp, now: Millis) -> bool {
-    stamp.modified > now.0.saturating_sub(TICK)
+    let oldest = now.0.saturating_sub(TICK);
+    stamp.modified > oldest || stamp.changed > i128::from(oldest) * 1_000_000
 }
 
 impl Look<'_> {
