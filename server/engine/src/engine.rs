@@ -241,7 +241,11 @@ impl Engine {
         for root in roots.iter().filter(|_| roots.len() > 1) {
             let name = root.name();
             let other = folder.join(&name);
-            if !name.is_empty() && other != *root && self.ports.files.stat(other).await.is_ok() {
+            if name.is_empty() || other == *root || self.ports.files.stat(other.clone()).await.is_err() {
+                continue;
+            }
+            let real = async |path: AbsPath| self.ports.files.real_path(path).await;
+            if real(other).await != real(root.clone()).await {
                 names.push(name);
             }
         }

@@ -1,12 +1,18 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use copydesk_workspace::disk::{Disk, Stamp};
+use copydesk_workspace::document::Document;
+use copydesk_workspace::hash::ContentHash;
+use copydesk_workspace::path::DocKey;
+use copydesk_workspace::uri::uri_from_path;
 
 use super::*;
 use crate::event::SessionEvent;
 use crate::message::{Entry, Finish, PromptPart, TurnEnd};
-use crate::ports::{ModelMessage, OptionKind};
-use crate::testing::{FakeModel, World};
+use crate::overlay::Overlay;
+use crate::ports::{Connection, FreeEdits, ModelMessage, OptionKind};
+use crate::testing::{FakeClient, FakeModel, World};
+use crate::workbench::{BenchEditor, BenchShell, printed};
 
 fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()
@@ -123,6 +129,114 @@ async fn a_turn_with_the_built_in_tools_reads_edits_asks_and_plans() {
     reply.finish(Finish::Stop);
     assert_eq!(end.await, TurnEnd::Done);
     assert_eq!(world.client.text(), "It is three.");
+}
+
+/// A root may have a name that means something else in the session's folder.
+#[tokio::test(start_paused = true)]
+async fn r20_1_a_name_that_is_both_a_root_and_a_place_in_the_folder_is_ambiguous() {
+    let (model, mut player) = FakeModel::new();
+    let world = World::new(model);
+    world.disk.put(&path("/home/user/.config/copydesk/copydesk.jsonc"), CONFIG.replace("7", "[]"));
+    for file in ["project/api/a", "project/docs", "project/web/a"] {
+        world.disk.put(&path("/home/user").join(file), "of the folder\n");
+    }
+    for root in ["api", "docs", "other", "linked"] {
+        world.disk.put(&path("/srv").join(root).join("a"), "of the root\n");
+    }
+    world.disk.put_link(&path("/home/user/project/linked"), "/srv/linked");
+    let engine = Engine::new(world.ports.clone());
+    let check = async |additional: &[&str], expected: &[&str]| {
+        let folder = path("/home/user/project");
+        let roots = [folder.clone()].into_iter().chain(additional.iter().map(|root| path(root))).collect();
+        assert_eq!(engine.place(folder, roots).await.facts.ambiguous, expected, "{additional:?}");
+    };
+    check(&[], &[]).await;
+    check(&["/srv/other"], &[]).await;
+    check(&["/srv/api", "/srv/docs", "/srv/other"], &["api", "docs"]).await;
+    check(&["/home/user/project/web"], &[]).await;
+    // Two names for one place.
+    check(&["/srv/linked"], &[]).await;
+
+    // As the model meets it.
+    let folder = NewSession { additional: vec![path("/srv/api")], ..new(&world, "/home/user/project") };
+    let session = engine.new_session(folder).await.unwrap();
+    let end = session.prompt(vec![PromptPart::Text { text: "read it".to_owned() }]).unwrap();
+    let reply = player.next_request().await;
+    reply.call("1", "read", r#"{"filePath": "api/a"}"#);
+    reply.call("2", "read", r#"{"filePath": "./api/a"}"#);
+    reply.finish(Finish::ToolCalls);
+    let reply = player.next_request().await;
+    let Some(ModelMessage::Results(results)) = reply.request.messages.last() else { panic!("{:?}", reply.request) };
+    let texts: Vec<String> = results.iter().map(|result| result.split().0.to_owned()).collect();
+    assert!(texts[0].ends_with("\n/srv/api/a\n/home/user/project/api/a"), "{texts:?}");
+    assert!(texts[1].contains("of the folder"), "{texts:?}");
+    reply.finish(Finish::Stop);
+    assert_eq!(end.await, TurnEnd::Done);
+}
+
+/// Two windows of one daemon, the same file open in both: only the one whose session it is sees what the session does.
+#[tokio::test(start_paused = true)]
+async fn r20_2_edits_asks_and_changed_files_go_to_the_connection_that_owns_the_session() {
+    let (model, mut player) = FakeModel::new();
+    let mut world = World::new(model);
+    let shell = Arc::new(BenchShell::over(world.disk.clone()));
+    world.ports.shell = shell.clone();
+    world.disk.put(&path("/home/user/.config/copydesk/copydesk.jsonc"), CONFIG.replace("7", "[]"));
+    let file = path("/home/user/project/a.txt");
+    world.disk.put(&file, "one\n");
+    let engine = Engine::new(world.ports.clone());
+    let window = || {
+        let overlay = Arc::new(Overlay::new());
+        let editor = Arc::new(BenchEditor::new(&overlay, &world.disk));
+        *editor.free.lock().unwrap() = FreeEdits::default();
+        overlay.open(Document {
+            uri: uri_from_path(&file),
+            key: DocKey::from_real_path(file.clone()),
+            path: file.clone(),
+            language: "text".to_owned(),
+            version: 1,
+            text: ropey::Rope::from("one\n"),
+            saved: ContentHash::of(b"one\n"),
+        });
+        let client = FakeClient::new();
+        let connection =
+            Connection { client: client.clone(), editor: editor.clone(), overlay, ..world.connection.clone() };
+        (client, editor, connection)
+    };
+    let windows = [window(), window()];
+    let mut sessions = Vec::new();
+    for (_, _, connection) in &windows {
+        let folder = NewSession { connection: connection.clone(), ..new(&world, "/home/user/project") };
+        sessions.push(engine.new_session(folder).await.unwrap());
+    }
+    for (of, other) in [(0, 1), (1, 0)] {
+        let (client, editor, connection) = &windows[of];
+        let (idle_client, idle_editor, idle) = &windows[other];
+        let shown =
+            |connection: &Connection| connection.overlay.by_uri(&uri_from_path(&file)).unwrap().text.to_string();
+        let before = (idle_client.asks().len(), idle_editor.requests().len(), idle_editor.told().len(), shown(idle));
+        let end = sessions[of].prompt(vec![PromptPart::Text { text: "make it two".to_owned() }]).unwrap();
+        let reply = player.next_request().await;
+        reply.call("1", "edit", r#"{"filePath": "a.txt", "oldString": "one", "newString": "two"}"#);
+        reply.finish(Finish::ToolCalls);
+        client.next_ask().await.select(OptionKind::AllowOnce, None);
+        let reply = player.next_request().await;
+        assert_eq!((client.asks().len(), editor.requests().len(), shown(connection)), (1, 1, "two\n".to_owned()));
+        let (written, text) = (file.clone(), format!("written while {of} runs\n"));
+        shell.will(move |disk| {
+            disk.put(&written, text);
+            printed("")
+        });
+        reply.call("2", "bash", r#"{"command": "make", "description": "make"}"#);
+        reply.finish(Finish::ToolCalls);
+        client.next_ask().await.select(OptionKind::AllowOnce, None);
+        player.next_request().await.finish(Finish::Stop);
+        assert_eq!(end.await, TurnEnd::Done);
+        assert_eq!((client.asks().len(), editor.told().len()), (2, 1));
+        let after = (idle_client.asks().len(), idle_editor.requests().len(), idle_editor.told().len(), shown(idle));
+        assert_eq!(after, before, "{of}");
+        assert!(client.events_of(sessions[other].id()).is_empty() && !client.events_of(sessions[of].id()).is_empty());
+    }
 }
 
 #[tokio::test(start_paused = true)]
