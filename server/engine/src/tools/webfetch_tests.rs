@@ -1,10 +1,12 @@
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::image::Image;
 use crate::media::Media;
 use crate::message::ToolStatus;
 use crate::permission::Verdict;
-use crate::ports::{HttpAnswer, HttpError, OptionKind, Preview, Reach};
+use crate::ports::{HttpAnswer, HttpError, HttpLimits, OptionKind, Preview, Reach};
 use crate::testing::png_bytes;
 use crate::web::HostPattern;
 use crate::workbench::Bench;
@@ -98,6 +100,37 @@ async fn r10_1_a_long_page_is_capped_and_kept_and_one_that_was_cut_says_so() {
     let text = bench.done("webfetch", json!({"url": "https://x.example"})).await;
     assert!(text.starts_with("(It goes on: only its first 100000 bytes were read.)\n\nline\n"), "{}", &text[..200]);
     assert!(text.len() < 60_000 && text.contains("/data/tool-output/"), "{}", &text[text.len() - 300..]);
+}
+
+/// R19.2: the numbers themselves, on each hop and on the second try of a challenge; what holds them is the port's.
+#[tokio::test]
+async fn r19_2_c66_five_mebibytes_fifteen_seconds_of_silence_and_two_minutes_are_the_most() {
+    let limits = |seconds: f64| HttpLimits {
+        bytes: 5 * 1024 * 1024,
+        total: Duration::from_secs_f64(seconds),
+        idle: Duration::from_secs(15),
+    };
+    for (timeout, seconds) in [
+        (json!(null), 30.0),
+        (json!(0.5), 0.5),
+        (json!(120), 120.0),
+        (json!(121), 120.0),
+        (json!(86_400), 120.0),
+        (json!(1e300), 120.0),
+    ] {
+        let bench = bench();
+        bench.http.answer("https://x.example/", 302, &[("location", "https://y.example/")], "");
+        bench.http.answer("https://y.example/", 403, &[("cf-mitigated", "challenge")], "");
+        bench.failed("webfetch", json!({"url": "https://x.example", "timeout": timeout})).await;
+        let held: Vec<_> = bench.http.asked().iter().map(|asked| asked.limits).collect();
+        assert_eq!(held, [limits(seconds); 3], "{timeout}");
+    }
+    for timeout in [json!(-1), json!(0), json!(-1e300)] {
+        let bench = bench();
+        let text = bench.failed("webfetch", json!({"url": "https://x.example", "timeout": timeout})).await;
+        assert!(text.contains("`timeout` must be"), "{text}");
+        assert!(bench.http.asked().is_empty());
+    }
 }
 
 #[tokio::test]
