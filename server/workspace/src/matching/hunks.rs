@@ -1,9 +1,11 @@
 //! Where the hunks of a patch belong, and what they do there. The lines of a hunk must be found as those of an edit must (R3.1), and nowhere else (R3.2):
 //! anchors and the order of the hunks say which of several places is meant, never that one will do. How a patch is written is `patch`'s.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use ropey::Rope;
+use similar::DiffOp;
 
 use super::lf::{LfText, Lines, Place};
 use super::near_miss::{nearest, unclear_indentation};
@@ -97,8 +99,17 @@ struct Placed<'h> {
 impl Placed<'_> {
     fn collides(&self, other: &Placed<'_>) -> bool {
         let crosses = |a: &TextEdit, b: &TextEdit| a.range.start < b.range.end && b.range.start < a.range.end;
+        let theirs: HashSet<usize> = other.taken().collect();
         self.lines == other.lines && self.hunk.lines == other.hunk.lines
+            || self.taken().any(|line| theirs.contains(&line))
             || self.edits.iter().any(|edit| other.edits.iter().any(|other| crosses(edit, other)))
+    }
+
+    /// The lines that it takes out, zero-based: the edits of it may touch less of them.
+    fn taken(&self) -> impl Iterator<Item = usize> {
+        let old = self.hunk.lines.iter().filter(|line| !matches!(line, HunkLine::Add(_)));
+        let taken = old.enumerate().filter(|(_, line)| matches!(line, HunkLine::Remove(_)));
+        taken.map(|(index, _)| self.lines.start + index)
     }
 }
 
@@ -199,8 +210,8 @@ impl<'a> Search<'a> {
                 let file = (first..first + old.len()).map(|line| self.lines.line(line));
                 warnings.push(fold.warning(old.iter().copied().zip(file)));
                 let window = Window { file: self.lines, first, old };
-                window.rewrite(new).map_err(|unclear| HunkProblem::NotFound {
-                    nearest: Some(unclear_indentation(self.lines, first, old, unclear.line)),
+                window.rewrite_by(new, |old, new| marked(&hunk.lines, old.len(), new.len())).map_err(|unclear| {
+                    HunkProblem::NotFound { nearest: Some(unclear_indentation(self.lines, first, old, unclear.line)) }
                 })?
             }
         };
@@ -310,6 +321,31 @@ impl<'a> Search<'a> {
             .map(|edit| TextEdit { range: start + edit.range.start..start + edit.range.end, text: edit.text.clone() });
         moved.collect()
     }
+}
+
+/// What the marks of a hunk say of its first `old` lines of the file and the first `new` ones of what they become: a diff of the two might take a line that is
+/// moved over one that stays for the one that stays.
+fn marked(lines: &[HunkLine], old: usize, new: usize) -> Vec<DiffOp> {
+    let mut changes = Vec::new();
+    let (mut old_index, mut new_index) = (0, 0);
+    for run in lines.chunk_by(|a, b| is_context(a) == is_context(b)) {
+        let count = |counts: fn(&HunkLine) -> bool| run.iter().filter(|line| counts(line)).count();
+        let old_len = count(|line| !matches!(line, HunkLine::Add(_))).min(old - old_index);
+        let new_len = count(|line| !matches!(line, HunkLine::Remove(_))).min(new - new_index);
+        changes.push(match (is_context(&run[0]), old_len, new_len) {
+            (true, len, _) => DiffOp::Equal { old_index, new_index, len },
+            (false, old_len, 0) => DiffOp::Delete { old_index, old_len, new_index },
+            (false, 0, new_len) => DiffOp::Insert { old_index, new_index, new_len },
+            (false, old_len, new_len) => DiffOp::Replace { old_index, old_len, new_index, new_len },
+        });
+        old_index += old_len;
+        new_index += new_len;
+    }
+    changes
+}
+
+fn is_context(line: &HunkLine) -> bool {
+    matches!(line, HunkLine::Context(_))
 }
 
 /// One more bracket may well be meant where there is one.

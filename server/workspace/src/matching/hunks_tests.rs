@@ -299,3 +299,26 @@ proptest! {
         }
     }
 }
+
+/// What a hunk takes out with less white space than it has leaves none of it to the line below.
+#[test]
+fn r3_1_the_indentation_of_a_line_that_goes_is_not_given_to_the_one_that_stays() {
+    check_loose("if x {\n    f();\n}\n", "@@\n-f();\n }", "if x {\n}\n");
+    check_loose("\tf()\nend\n", "@@\n-f()\n end\n+more", "end\nmore\n");
+    // What takes its place has it.
+    check_loose("if x {\n    f();\n}\n", "@@\n-f();\n+g();\n }", "if x {\n    g();\n}\n");
+}
+
+/// The marks say which lines stay, also where a diff would take one that is moved for the one that stays.
+#[test]
+fn r3_1_a_line_that_another_is_moved_over_stays_as_the_file_has_it() {
+    check_loose("a\n\u{201c}q\u{201d}\nz\n", "@@\n-a\n \"q\"\n+a", "\u{201c}q\u{201d}\na\nz\n");
+    check_loose("e\nf  \n", "@@\n-e\n f\n+e\n+g", "f  \ne\ng\n");
+}
+
+#[test]
+fn two_hunks_that_take_out_one_line_are_refused_however_little_of_it_they_touch() {
+    let body = "@@\n-a\n b\n-c = 1\n@@ a\n b\n+b2\n-c = 1\n+  c = 1";
+    let error = "the hunk at line 7 of the patch changes lines that another hunk before it changes: make them one";
+    check_error("a\nb\nc = 1\n}\n", body, error);
+}

@@ -33,17 +33,39 @@ impl<'a> Window<'a> {
 
     /// Edits of the file's text that do to the window what makes `new` of the old lines.
     pub(super) fn rewrite(&self, new: &[&str]) -> Result<Vec<TextEdit>, Unclear> {
-        let Some((index, wrong, right)) = self.first_indent() else { return self.rewrite_as_it_is(new) };
+        self.rewrite_by(new, |old, new| capture_diff_slices(Algorithm::Myers, old, new))
+    }
+
+    /// The same, where it is told which lines stay.
+    pub(super) fn rewrite_by(
+        &self,
+        new: &[&str],
+        changes: impl Fn(&[&str], &[&str]) -> Vec<DiffOp>,
+    ) -> Result<Vec<TextEdit>, Unclear> {
+        let Some((index, wrong, right)) = self.first_indent() else {
+            return self.rewrite_as_it_is(new, &changes(self.old, new));
+        };
         let first = format!("{right}{}", self.old[index].trim_start());
         let mut old = self.old.to_vec();
         old[index] = &first;
         let mut new = new.to_vec();
-        let first_new = new.iter().position(|line| !line.trim().is_empty()).filter(|at| indent(new[*at]) == wrong);
+        // Where the first line goes, the new text may begin with another of the old lines: that one stays as it is.
+        let is_other = |at: usize| {
+            changes(self.old, &new).iter().any(|op| match *op {
+                DiffOp::Equal { old_index, new_index, len } => {
+                    (new_index..new_index + len).contains(&at) && old_index + at != new_index + index
+                }
+                _ => false,
+            })
+        };
+        let first_new = new.iter().position(|line| !line.trim().is_empty());
+        let first_new = first_new.filter(|at| indent(new[*at]) == wrong && !is_other(*at));
         let indented = first_new.map(|at| (at, format!("{right}{}", new[at].trim_start())));
         if let Some((at, line)) = &indented {
             new[*at] = line;
         }
-        Window { file: self.file, first: self.first, old: &old }.rewrite_as_it_is(&new)
+        let changes = changes(&old, &new);
+        Window { file: self.file, first: self.first, old: &old }.rewrite_as_it_is(&new, &changes)
     }
 
     /// Where the first line that is not blank was copied from its first letter on, as the new text's was then, and the others as they are: its index, its
@@ -57,10 +79,10 @@ impl<'a> Window<'a> {
         (rest.peek().is_some() && rest.all(|(_, old, file)| old == file)).then_some(first)
     }
 
-    fn rewrite_as_it_is(&self, new: &[&str]) -> Result<Vec<TextEdit>, Unclear> {
+    fn rewrite_as_it_is(&self, new: &[&str], changes: &[DiffOp]) -> Result<Vec<TextEdit>, Unclear> {
         let mut writer = Writer { window: self, indentation: self.indentation(), edits: Vec::new() };
-        for op in capture_diff_slices(Algorithm::Myers, self.old, new) {
-            match op {
+        for op in changes {
+            match *op {
                 DiffOp::Equal { .. } => {}
                 DiffOp::Delete { old_index, old_len, .. } => writer.delete(old_index, old_len),
                 DiffOp::Insert { old_index, new_index, new_len } => {
