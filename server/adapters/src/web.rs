@@ -4,7 +4,7 @@
 mod readable;
 mod resolver;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -27,12 +27,13 @@ const NAMES_INSIDE: [&str; 10] =
 pub struct Web {
     http: Http,
     proxies: Arc<OnceLock<Matcher>>,
+    names: PublicNames,
     desk: readable::Desk,
 }
 
 impl Web {
     pub fn new(http: Http) -> Self {
-        Self { http, proxies: Arc::default(), desk: readable::Desk::default() }
+        Self { http, ..Self::default() }
     }
 
     async fn send(&self, request: HttpRequest) -> Result<HttpAnswer, HttpError> {
@@ -64,7 +65,7 @@ impl Web {
             self.refuse_inside_behind_proxy(address).await?;
             return self.http.client(url).await.map_err(broken);
         }
-        self.http.guarded(url, PublicNames).await.map_err(broken)
+        self.http.guarded(url, self.names.clone()).await.map_err(broken)
     }
 
     /// By reqwest's own rules and variables, so that it will do what is said here.
@@ -85,8 +86,7 @@ impl Web {
             let cause = "it is a name inside of a network, which only the user's list opens".to_owned();
             return Err(HttpError::NotFound { host: host.to_owned(), cause });
         }
-        let found = tokio::net::lookup_host((host, address.port())).await;
-        match found.into_iter().flatten().map(|found: SocketAddr| found.ip()).find(|ip| !is_public(*ip)) {
+        match self.names.inside(host, address.port()).await {
             Some(ip) => Err(inside(address, ip)),
             None => Ok(()),
         }

@@ -1,3 +1,4 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use copydesk_engine::ports::HttpLimits;
@@ -9,19 +10,19 @@ use super::*;
 const LIMITS: HttpLimits = HttpLimits { bytes: 1 << 20, total: Duration::from_secs(20), idle: Duration::from_secs(20) };
 
 /// Answers each connection, with what `answer` writes after the head of the request; counts them.
-async fn serve<F, Fut>(answer: F) -> (String, Arc<std::sync::atomic::AtomicUsize>)
+async fn serve<F, Fut>(answer: F) -> (String, Arc<AtomicUsize>)
 where
     F: Fn(TcpStream, String) -> Fut + Send + 'static,
     Fut: Future<Output = ()> + Send + 'static,
 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let count = Arc::<std::sync::atomic::AtomicUsize>::default();
+    let count = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&count);
     tokio::spawn(async move {
         loop {
             let Ok((mut stream, _)) = listener.accept().await else { return };
-            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            counted.fetch_add(1, Ordering::SeqCst);
             let mut head = Vec::new();
             while !head.ends_with(b"\r\n\r\n") {
                 if stream.read_buf(&mut head).await.unwrap_or(0) == 0 {
@@ -34,7 +35,7 @@ where
     (address, count)
 }
 
-async fn serve_text(text: &'static str) -> (String, Arc<std::sync::atomic::AtomicUsize>) {
+async fn serve_text(text: &'static str) -> (String, Arc<AtomicUsize>) {
     serve(move |mut stream, _| async move {
         let _ = stream.write_all(text.as_bytes()).await;
     })
@@ -99,9 +100,61 @@ async fn r19_2_c66_addresses_inside_are_refused_at_connect() {
         let refused = get(&format!("http://{host}/"), Reach::Public).await.unwrap_err();
         assert!(matches!(refused, HttpError::Inside { .. }), "{host}: {refused:?}");
     }
-    assert_eq!(count.load(std::sync::atomic::Ordering::SeqCst), 0);
+    assert_eq!(count.load(Ordering::SeqCst), 0);
     let answer = get(&address, Reach::Anywhere).await.unwrap();
     assert_eq!(answer.body, b"secret", "the server does answer");
+}
+
+/// A web whose names mean this; with how often it was asked.
+fn naming(look_up: impl Fn(&str) -> Vec<&'static str> + Send + Sync + 'static) -> (Web, Arc<AtomicUsize>) {
+    let count = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&count);
+    let names = PublicNames::by(move |name| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        look_up(name).into_iter().map(|ip| ip.parse().unwrap()).collect()
+    });
+    (Web { names, ..Web::default() }, count)
+}
+
+const INSIDE: [&str; 8] =
+    ["10.0.0.1", "127.0.0.1", "169.254.169.254", "192.168.1.1", "::1", "::ffff:127.0.0.1", "fd00::1", "64:ff9b::a00:1"];
+
+/// Whatever was looked up before: the addresses that were judged are those that are connected to.
+#[tokio::test]
+async fn r19_2_c66_a_name_that_means_an_address_inside_is_refused_at_connect() {
+    let (address, reached) = serve_text("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret").await;
+    let port = address.rsplit(':').next().unwrap();
+    for inside in INSIDE {
+        let (web, asked) = naming(move |name| {
+            assert_eq!(name, "inside.example");
+            vec![inside, inside]
+        });
+        for times in 1..=2 {
+            let refused = web
+                .exchange(request(&format!("http://inside.example:{port}/"), Reach::Public, LIMITS))
+                .await
+                .unwrap_err();
+            let expected = HttpError::Inside { host: "inside.example".to_owned(), address: inside.parse().unwrap() };
+            assert_eq!(refused, expected);
+            assert_eq!(asked.load(Ordering::SeqCst), times, "each connection asks, and asks once");
+        }
+    }
+    assert_eq!(reached.load(Ordering::SeqCst), 0);
+    // The server does answer, and a host that the user has listed is looked up by the system.
+    let (web, asked) = naming(|_| INSIDE.to_vec());
+    let answer = web.exchange(request(&format!("http://localhost:{port}/"), Reach::Anywhere, LIMITS)).await.unwrap();
+    assert_eq!((answer.body, asked.load(Ordering::SeqCst)), (b"secret".to_vec(), 0));
+}
+
+#[tokio::test]
+async fn r19_2_behind_a_proxy_a_name_that_means_an_address_inside_is_refused() {
+    for inside in INSIDE {
+        let (web, _) = naming(move |_| vec!["1.1.1.1", inside]);
+        let _ = web.proxies.set(Matcher::builder().all("http://127.0.0.1:9").build());
+        let refused = web.exchange(request("http://inside.example/", Reach::Public, LIMITS)).await.unwrap_err();
+        let expected = HttpError::Inside { host: "inside.example".to_owned(), address: inside.parse().unwrap() };
+        assert_eq!(refused, expected);
+    }
 }
 
 #[tokio::test]

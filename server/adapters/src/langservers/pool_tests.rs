@@ -124,10 +124,25 @@ async fn the_server_of_a_file_is_the_first_whose_program_is_found_below_the_near
 }
 
 #[tokio::test]
-async fn without_a_session_nothing_is_started() {
+async fn nothing_is_started_before_a_session_looks_at_a_file_of_the_server() {
     let place = Place::new();
-    let pool = LanguageServerPool::with_launcher(place.variables(), Arc::new(|_| Err(io::Error::other("never"))));
+    place.program("ty", "");
+    let started: Arc<Mutex<Vec<AbsPath>>> = Arc::default();
+    let seen = Arc::clone(&started);
+    let launcher: Launcher = Arc::new(move |launch| {
+        seen.lock().unwrap().push(launch.folder.clone());
+        Err(io::Error::other("not in this test"))
+    });
+    let pool = LanguageServerPool::with_launcher(place.variables(), launcher);
     assert_eq!(pool.of(place.target("project/a.py"), WAIT).await, DiagnosticsReport::Unavailable);
+    let session = pool.for_session(&place.scope(LanguageServers::default())).unwrap();
+    let off = pool.for_session(&place.scope(LanguageServers::Off)).unwrap();
+    assert_eq!(session.of(place.target("project/a.own"), WAIT).await, DiagnosticsReport::Unavailable);
+    assert_eq!(off.of(place.target("project/a.py"), WAIT).await, DiagnosticsReport::Unavailable);
+    assert_eq!(pool.of(place.target("project/a.py"), WAIT).await, DiagnosticsReport::Unavailable);
+    assert_eq!(*started.lock().unwrap(), []);
+    session.of(place.target("project/a.py"), WAIT).await;
+    assert_eq!(started.lock().unwrap().first(), Some(&place.path("project")));
 }
 
 /// Processes whose command line names the folder of the test.

@@ -1,13 +1,39 @@
 //! Names to addresses, the public ones alone. What a name means is decided here, once a connection: it is these addresses that are connected to, so that a
 //! name which changes its meaning between a check and the connection (DNS rebinding) gains nothing.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
+use copydesk_engine::ports::BoxFuture;
 use copydesk_engine::web::is_public;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PublicNames;
+/// What a name stands for now, with this port.
+type LookUp = dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync;
+
+#[derive(Clone)]
+pub(super) struct PublicNames {
+    look_up: Arc<LookUp>,
+}
+
+impl Default for PublicNames {
+    /// By the system.
+    fn default() -> Self {
+        let look_up = |name: String, port| -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
+            Box::pin(async move { Ok(tokio::net::lookup_host((name, port)).await?.collect()) })
+        };
+        Self { look_up: Arc::new(look_up) }
+    }
+}
+
+impl PublicNames {
+    /// One address of the name that is not public.
+    pub(super) async fn inside(&self, name: &str, port: u16) -> Option<IpAddr> {
+        let found = (self.look_up)(name.to_owned(), port).await;
+        found.into_iter().flatten().map(|found| found.ip()).find(|ip| !is_public(*ip))
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Inside {
@@ -20,10 +46,10 @@ pub(super) enum Inside {
 
 impl Resolve for PublicNames {
     fn resolve(&self, name: Name) -> Resolving {
+        let found = (self.look_up)(name.as_str().to_owned(), 0);
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await;
-            let found = found.map_err(|error| Inside::Unknown(error.to_string()))?;
-            let addresses = public(found.collect())?;
+            let found = found.await.map_err(|error| Inside::Unknown(error.to_string()))?;
+            let addresses = public(found)?;
             Ok(Box::new(addresses.into_iter()) as Addrs)
         })
     }
@@ -36,6 +62,17 @@ fn public(found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Inside> {
         Some(inside) if public.is_empty() => Err(Inside::Address(inside)),
         Some(_) => Ok(public),
         None => Err(Inside::Unknown("the name has no address".to_owned())),
+    }
+}
+
+#[cfg(test)]
+impl PublicNames {
+    pub(super) fn by(look_up: impl Fn(&str) -> Vec<IpAddr> + Send + Sync + 'static) -> Self {
+        let look_up = move |name: String, port| -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
+            let found = look_up(&name).into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+            Box::pin(async move { Ok(found) })
+        };
+        Self { look_up: Arc::new(look_up) }
     }
 }
 
@@ -57,7 +94,7 @@ mod tests {
 
     #[tokio::test]
     async fn r19_2_the_names_of_this_machine_are_refused() {
-        let refused = PublicNames.resolve("localhost".parse().unwrap()).await.map(|_| ()).unwrap_err();
+        let refused = PublicNames::default().resolve("localhost".parse().unwrap()).await.map(|_| ()).unwrap_err();
         let refused = refused.downcast_ref::<Inside>().cloned();
         assert!(matches!(refused, Some(Inside::Address(ip)) if ip.is_loopback()), "{refused:?}");
     }
