@@ -98,11 +98,19 @@ struct Placed<'h> {
 
 impl Placed<'_> {
     fn collides(&self, other: &Placed<'_>) -> bool {
-        let crosses = |a: &TextEdit, b: &TextEdit| a.range.start < b.range.end && b.range.start < a.range.end;
+        if self.lines.end < other.lines.start || other.lines.end < self.lines.start {
+            return false;
+        }
+        let any_two = |meet: fn(&TextEdit, &TextEdit) -> bool| {
+            self.edits.iter().any(|edit| other.edits.iter().any(|other| meet(edit, other)))
+        };
         let theirs: HashSet<usize> = other.taken().collect();
         self.lines == other.lines && self.hunk.lines == other.hunk.lines
             || self.taken().any(|line| theirs.contains(&line))
-            || self.edits.iter().any(|edit| other.edits.iter().any(|other| crosses(edit, other)))
+            || any_two(|a, b| a.range.start < b.range.end && b.range.start < a.range.end)
+            // Of two edits that touch, one may take the line break that the other counts on: it does where its line is the other's.
+            || (self.taken().any(|line| other.lines.contains(&line)) || theirs.iter().any(|line| self.lines.contains(line)))
+                && any_two(|a, b| a.range.start <= b.range.end && b.range.start <= a.range.end)
     }
 
     /// The lines that it takes out, zero-based: the edits of it may touch less of them.

@@ -322,3 +322,12 @@ fn two_hunks_that_take_out_one_line_are_refused_however_little_of_it_they_touch(
     let error = "the hunk at line 7 of the patch changes lines that another hunk before it changes: make them one";
     check_error("a\nb\nc = 1\n}\n", body, error);
 }
+
+/// A blank line that one hunk takes out may be the break that another one's new line counts on.
+#[test]
+fn a_hunk_that_takes_out_what_stands_beside_the_change_of_another_is_refused() {
+    let error = "the hunk at line 7 of the patch changes lines that another hunk before it changes: make them one";
+    check_error("a\n\nb\n", "@@\n a\n-\n b\n@@ a\n \n+x\n b", error);
+    // Not where the change is elsewhere.
+    check("a\nb\nc\nd\n", "@@\n a\n-b\n+B\n c\n@@ a\n b\n c\n-d\n+D", "a\nB\nc\nD\n");
+}
