@@ -222,7 +222,7 @@ export type HunkState = "undecided" | "accepted" | "rejected" | "outdated";
 export interface LanguageParams {
   /** An open document, with the version that the request is about. */
   document: DocumentVersion;
-  /** LSP's, such as `textDocument/definition` or `callHierarchy/incomingCalls`. `workspace/executeCommand` is sent to a client that said `languageCommands`, for a few commands that do nothing but ask for edits. The client answers each `workspace/applyEdit` that belongs to it as if it were made, and makes none; one that comes after the wait is refused. Where it cannot tell whose an edit is, it makes none and fails. */
+  /** LSP's, such as `textDocument/definition` or `callHierarchy/incomingCalls`. `workspace/executeCommand` is sent to a client that said `languageCommands`, for a few commands that do nothing but ask for edits. The client answers each `workspace/applyEdit` that belongs to it as if it were made, and makes none; one that comes after the wait is refused. Where it cannot tell whose an edit is, it makes none and answers `not_ready`. */
   method: string;
   /** As the method has them. `position` and `range` are in the negotiated encoding: the client converts them to the server's. */
   params: unknown;

@@ -393,6 +393,17 @@ function tests.what_a_command_of_a_server_wants_to_be_edited_is_the_answer_and_i
     contains(answer, 'newText = "fix"', 'its own edit')
     assert(not answer:find('late', 1, true), answer)
     equal(child:lines(a), { 'fixé bad' }, 'the buffer')
+    -- Nor does it become the user's by a command of his own.
+    contains(command('late', 50), 'did not come to an end', 'another without an end')
+    child:lua('_G.server.answer = nil')
+    child:lua("vim.lsp.get_clients({ name = 'words' })[1]:request('workspace/executeCommand', { command = 'fix' })")
+    child:wait('return _G.server.answer ~= nil', 'the edit of one of them')
+    equal(child:lua('return _G.server.answer.applied'), false, 'an edit of nobody knows which')
+    child:lua('_G.server.ask()')
+    equal(child:lua('return _G.server.answer.applied'), false, 'the late edit beside it')
+    equal(child:lines(a), { 'fixé bad' }, 'the buffer')
+    child:lua("vim.lsp.get_clients({ name = 'words' })[1]:request('workspace/executeCommand', { command = 'fix' })")
+    child:wait('return vim.api.nvim_buf_get_lines(..., 0, -1, false)[1] == "fixfixé bad"', 'his own again', a)
   end)
 end
 

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::engine::Engine;
 use crate::event::{SessionEvent, Severity};
 use crate::message::{Entry, Finish, PromptPart, TurnEnd};
-use crate::ports::{By, ChangeId, FreeEdits, NewContent, OptionKind};
+use crate::ports::{By, ChangeId, FreeEdits, LARGEST_BINARY, NewContent, OptionKind};
 use crate::registry::Registry;
 use crate::session::SessionHandle;
 use crate::testing::{FakeModel, ModelPlayer, World, config};
@@ -190,6 +190,18 @@ async fn r5_3_what_is_no_text_and_a_patch_deleted_or_moved_comes_back() {
     desk.undo(UndoWhat::Last).await;
     assert_eq!((desk.bytes("a.png"), desk.bytes("b.png")), (Some(bytes.clone()), Some(bytes)));
     assert_eq!(desk.bytes("c.png"), None);
+
+    // Up to what undo keeps, and what is larger stays where it is.
+    let large = vec![0; usize::try_from(LARGEST_BINARY).unwrap()];
+    let larger = [large.as_slice(), &[0]].concat();
+    desk.put("large", large.clone());
+    desk.put("larger", larger.clone());
+    desk.turn("y", &[patch("*** Delete File: large\n")]).await;
+    desk.turn("z", &[patch("*** Delete File: larger\n"), patch("*** Update File: larger\n*** Move to: there\n")]).await;
+    assert!(desk.bytes("large").is_none() && desk.bytes("there").is_none());
+    assert!(desk.bytes("larger") == Some(larger));
+    desk.undo(UndoWhat::Last).await;
+    assert!(desk.bytes("large") == Some(large));
 }
 
 #[tokio::test]

@@ -121,17 +121,15 @@ local function take_edits(client)
   commands[client.id] = command
   -- A table of its own: the client's may be the user's configuration.
   client.handlers = vim.tbl_extend('force', client.handlers, {
-    [APPLY] = function(err, params, ctx)
+    [APPLY] = function(_, params)
       if not command.muddled and command.awaited then
         command.edits[#command.edits + 1] = params.edit
         return { applied = true }
       end
-      if command.muddled and not command.awaited then
-        -- The user has asked for an edit and sees it, and of ours, which was given up, none may ever come.
-        return (command.original or vim.lsp.handlers[APPLY])(err, params, ctx)
-      end
       if command.muddled then
-        log.tell(client.name .. ' edits for two at once: nothing was changed, ask it again', vim.log.levels.WARN)
+        -- Of ours it may be one that was never shown, whoever runs what by now.
+        local advice = command.awaited and 'ask it again' or 'it has not come to an end with an earlier command, restart it'
+        log.tell(client.name .. ' edits for two at once: nothing was changed, ' .. advice, vim.log.levels.WARN)
       end
       return { applied = false, failureReason = 'nobody has asked for it' }
     end,
@@ -233,6 +231,10 @@ function M.answer(params, daemon, answer)
     if command then
       -- Not cancelled: a server that is may answer at once, and ask for its edit all the same.
       command.awaited = false
+      if client:is_stopped() then
+        -- Its answer never comes.
+        leave_edits(client, command)
+      end
       finish({ state = 'failed', result = 'its command did not come to an end; make the change yourself' })
       return
     end

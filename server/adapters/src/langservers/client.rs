@@ -33,6 +33,8 @@ pub(super) struct LspClient {
     capabilities: Arc<Value>,
     /// Counted over all documents, so that a document that is opened again never has an old version.
     version: i32,
+    /// Up to which it was asked whether it has read them.
+    reading: i32,
 }
 
 /// A document as the server is to have it.
@@ -92,7 +94,7 @@ impl LspClient {
             let settings = json!({ "settings": options });
             peer.notify("workspace/didChangeConfiguration", settings).await.map_err(|Closed| CallError::Closed)?;
         }
-        Ok(Self { peer, known, version: 0, capabilities: Arc::new(capabilities.clone()) })
+        Ok(Self { peer, known, version: 0, reading: 0, capabilities: Arc::new(capabilities.clone()) })
     }
 
     /// The server has these texts from now on, and no others but those whose diagnostics somebody waits for; of all other files it reads what is on the disk.
@@ -136,8 +138,9 @@ impl LspClient {
 
     /// Ends once the server has read all that it was told; what it says of a text without naming it can be of the new one then. Nothing where that is not
     /// wanted. A request that begins with `$/` and is not known is to be answered by an error: servers read, or do, what came before it first.
-    pub(super) fn read(&self) -> Option<impl Future<Output = ()> + Send + 'static> {
-        let version = self.known.unread()?;
+    pub(super) fn read(&mut self) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let version = self.known.unread().filter(|version| *version > self.reading)?;
+        self.reading = version;
         let (peer, known) = (self.peer.clone(), Arc::clone(&self.known));
         Some(async move {
             match peer.request("$/copydesk/read", json!({})).await {

@@ -121,6 +121,8 @@ pub(super) enum Found {
     Certain(Vec<Diagnostic>),
     /// The server does not say of which text they are: they came last, after it had the text.
     Presumed(Vec<Diagnostic>),
+    /// The same, and more of them may follow at once.
+    Unsettled(Vec<Diagnostic>),
 }
 
 /// What a report is made of.
@@ -314,11 +316,9 @@ impl Known {
             return None;
         }
         let is_certain = document.pulled.is_some() || document.pushed.is_some();
-        if !is_certain {
-            let settles = document.settles()?;
-            if enough == Enough::Answered && Instant::now() < settles {
-                return None;
-            }
+        let is_settled = is_certain || document.settles()? <= Instant::now();
+        if enough == Enough::Answered && !is_settled {
+            return None;
         }
         let mut items: Vec<&Value> = Vec::new();
         for item in document.problems() {
@@ -330,7 +330,11 @@ impl Known {
         let mut found: Vec<Diagnostic> = found.collect();
         found.sort_by_key(|problem| (problem.line, problem.column));
         let is_presumed = !is_certain || document.unversioned.as_ref().is_some_and(|(_, items)| !items.is_empty());
-        Some(if is_presumed { Found::Presumed(found) } else { Found::Certain(found) })
+        Some(match (is_presumed, is_settled) {
+            (_, false) => Found::Unsettled(found),
+            (true, true) => Found::Presumed(found),
+            (false, true) => Found::Certain(found),
+        })
     }
 
     /// As `report`, once it is known.

@@ -234,7 +234,9 @@ impl Asked<'_> {
                 return Ok(Called { result: result["edit"].clone(), encoding });
             }
             action = result;
-            action["data"].take();
+            if let Some(data) = action.get_mut("data") {
+                data.take();
+            }
         }
         if let Some(why) = command::obstacle(&action, self.caller.runs_commands()) {
             return Err(self.refused(format!("{title:?} is {why}")));

@@ -214,6 +214,10 @@ async fn code_actions_are_listed_and_only_edits_are_made() {
     let (found, sent) = asked(make("Later"), &[actions.clone(), json!({ "title": "Later", "edit": edit })]).await;
     assert!(matches!(found.unwrap(), LanguageFound::Changes(changes) if changes.len() == 1));
     assert_eq!(sent[1], ("codeAction/resolve".to_owned(), json!({ "title": "Later", "data": 7 })));
+    for odd in [json!([]), json!(["x"]), json!("x"), json!(3), json!(true), Value::Null] {
+        let (found, _) = asked(make("Later"), &[actions.clone(), odd]).await;
+        assert!(found.unwrap_err().to_string().contains("nothing to change there"));
+    }
     for (title, says) in [
         ("Not now", "no selection"),
         ("Run", "a command of the server that may do more"),

@@ -411,6 +411,10 @@ fn report(found: Found, server: &str) -> DiagnosticsReport {
         Found::Presumed(found) => {
             DiagnosticsReport::Partly { found, missing: Vec::new(), presumed: vec![server.to_owned()] }
         }
+        // What is not among them may come yet: nothing is fixed by its absence.
+        Found::Unsettled(found) => {
+            DiagnosticsReport::Partly { found, missing: vec![server.to_owned()], presumed: vec![server.to_owned()] }
+        }
     }
 }
 

@@ -483,7 +483,12 @@ async fn r17_1_what_comes_last_without_a_version_is_presumed_to_be_of_the_text_t
     let asked = stage.ask(file("a.py", "three"));
     tokio::time::sleep(Duration::from_millis(1400)).await;
     server.push("a.py", None, "just in time").await;
-    assert_eq!(presumed(asked.await.unwrap()), ["just in time"]);
+    let DiagnosticsReport::Partly { found, missing, presumed } = asked.await.unwrap() else { panic!() };
+    assert_eq!((found[0].message.as_str(), found.len()), ("just in time", 1));
+    assert_eq!(
+        (missing.as_slice(), presumed.as_slice()),
+        (["played".to_owned()].as_slice(), ["played".to_owned()].as_slice())
+    );
 
     // One that names versions after all is taken at its word from then on.
     let asked = stage.ask(file("a.py", "four"));

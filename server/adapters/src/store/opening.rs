@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub(super) struct FileId {
     device: u64,
     number: u64,
-    /// Numbers are given anew. Nanoseconds since 1970, where the file system tells.
+    /// Numbers are given anew. Nanoseconds since 1970, where the file system tells. On macOS it moves with the time of modification, and APFS gives none anew.
     born: Option<u64>,
 }
 
@@ -97,6 +97,12 @@ impl FileId {
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let file = fs::metadata(path)?;
         let since = |born: SystemTime| u64::try_from(born.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok();
-        Ok(Self { device: file.dev(), number: file.ino(), born: file.created().ok().and_then(since) })
+        let born = if cfg!(target_vendor = "apple") { None } else { file.created().ok().and_then(since) };
+        Ok(Self { device: file.dev(), number: file.ino(), born })
+    }
+
+    /// The same, of a file that has been open all the while: its number is given to no other.
+    pub(super) fn is_still(self, other: Self) -> bool {
+        (self.device, self.number) == (other.device, other.number)
     }
 }

@@ -108,7 +108,7 @@ impl Database {
     /// Whether the file that is open is the one that stands at the path: somebody may have removed it, or put another one there. A look that fails tells nothing.
     pub(super) fn is_in_place(&self) -> bool {
         match FileId::of(self.path.as_path()) {
-            Ok(file) => file == self.file,
+            Ok(file) => file.is_still(self.file),
             Err(error) => error.kind() != io::ErrorKind::NotFound,
         }
     }

@@ -15,9 +15,9 @@ use super::change::{self, Change};
 use super::write::with_endings_of;
 use super::{described, path};
 use crate::message::SeenFile;
-use crate::ports::Preview;
+use crate::ports::{LARGEST_BINARY, Preview};
 use crate::tool::{Access, CommitError, Facts, Gate, Prepared, Tool, ToolContext, ToolError, ToolKind, ToolOutput};
-use crate::view::{LARGEST_TEXT, RawFile, Snapshot, ViewError};
+use crate::view::{RawFile, Snapshot, ViewError};
 
 /// How many files a title names.
 const MOST_NAMES: usize = 3;
@@ -234,14 +234,14 @@ async fn whole(path: &AbsPath, ctx: &ToolContext) -> Result<Whole, ToolError> {
         ))),
         Ok(base) => Ok(Whole::Text(base)),
         Err(ViewError::Text { .. }) => {
-            let file = ctx.view.raw(path).await?;
-            if file.len > LARGEST_TEXT {
-                let len = file.len;
+            // Of a larger one undo keeps nothing, and to know its bytes takes long.
+            let len = ctx.view.stat(path).await?.len;
+            if len > LARGEST_BINARY {
                 return Err(ToolError::Tell(format!(
-                    "{path} has {len} bytes and is no text: more than {LARGEST_TEXT} cannot be taken back. Delete or move it by a command."
+                    "{path} has {len} bytes and is no text: more than {LARGEST_BINARY} cannot be taken back. Delete or move it by a command."
                 )));
             }
-            Ok(Whole::Raw(file))
+            Ok(Whole::Raw(ctx.view.raw(path).await?))
         }
         Err(error) => Err(path::unread(path, error, ctx).await),
     }

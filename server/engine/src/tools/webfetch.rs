@@ -219,10 +219,13 @@ async fn shown(answer: &HttpAnswer, fetch: &Fetch, ctx: &ToolContext) -> Shown {
     Shown { text, media: Vec::new() }
 }
 
-/// What the server has done to the bytes without being asked, which nothing has taken back.
+/// What the server has done to the bytes without being asked, which nothing has taken back. Servers also name there what is no compression: a charset, or how
+/// a file came to them.
 fn unknown_encoding(answer: &HttpAnswer) -> Option<&str> {
+    const COMPRESSED: [&str; 8] = ["br", "compress", "dcb", "dcz", "deflate", "gzip", "x-gzip", "zstd"];
     let encoding = answer.header("content-encoding")?.trim();
-    (!encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity")).then_some(encoding)
+    let is_compressed = |part: &str| COMPRESSED.iter().any(|known| part.trim().eq_ignore_ascii_case(known));
+    encoding.split(',').any(is_compressed).then_some(encoding)
 }
 
 /// As models take it, else why they do not.

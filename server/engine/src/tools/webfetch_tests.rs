@@ -385,7 +385,15 @@ async fn r19_2_a_place_that_is_to_be_asked_is_asked_in_every_spelling() {
 #[tokio::test]
 async fn what_is_compressed_in_an_unknown_way_is_told_and_not_shown() {
     let bench = bench();
-    for (encoding, is_shown) in [("br", false), ("zstd", false), ("gzip, br", false), ("identity", true), ("", true)] {
+    for (encoding, is_shown) in [
+        ("br", false),
+        ("zstd", false),
+        ("gzip, br", false),
+        ("identity", true),
+        ("utf-8", true),
+        ("aws-chunked", true),
+        ("", true),
+    ] {
         let headers = [("content-type", "text/plain"), ("content-encoding", encoding)];
         bench.http.answer("https://x.example/", 200, &headers, "words");
         let outcome = bench.call("webfetch", json!({"url": "https://x.example"})).await;

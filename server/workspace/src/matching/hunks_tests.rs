@@ -314,6 +314,8 @@ fn r3_1_the_indentation_of_a_line_that_goes_is_not_given_to_the_one_that_stays()
 fn r3_1_a_line_that_another_is_moved_over_stays_as_the_file_has_it() {
     check_loose("a\n\u{201c}q\u{201d}\nz\n", "@@\n-a\n \"q\"\n+a", "\u{201c}q\u{201d}\na\nz\n");
     check_loose("e\nf  \n", "@@\n-e\n f\n+e\n+g", "f  \ne\ng\n");
+    // Taken out and put back.
+    check_loose("foo  \n  \nbar\n", "@@\n-foo\n-\n+FOO\n+\n bar", "FOO  \n  \nbar\n");
 }
 
 #[test]

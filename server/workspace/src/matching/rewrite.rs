@@ -149,6 +149,9 @@ impl Writer<'_, '_> {
 
     fn change(&mut self, index: usize, new: &str) -> Result<(), Unclear> {
         let old = self.window.old[index];
+        if old == new {
+            return Ok(());
+        }
         let line = self.window.first + index;
         let file = self.window.file.line(line);
         let start = self.window.file.start(line);
