@@ -101,6 +101,57 @@ async fn c26_r5_1_what_commands_changed_is_read_at_once_and_recorded_with_what_w
     model.finish();
 }
 
+/// At once, before an editor's watcher could have told: the buffer that was clean shows the file, the other one is the user's, and both are read as they stand.
+#[tokio::test]
+async fn c26_r6_3_a_clean_buffer_is_read_again_and_an_unsaved_one_is_a_conflict() {
+    let calls = [
+        ("read", json!({ "filePath": "clean" })),
+        ("read", json!({ "filePath": "unsaved" })),
+        ("bash", json!({ "command": "sed -i s/a/b/ clean unsaved" })),
+        ("read", json!({ "filePath": "clean" })),
+        ("read", json!({ "filePath": "unsaved" })),
+        ("grep", json!({ "pattern": "line" })),
+    ];
+    let model = ScriptedModel::start(Script::function(move |request| match calls.get(request.results().len()) {
+        Some((tool, input)) => Reply::call(tool, input.clone()),
+        None => Reply::text("done"),
+    }))
+    .await;
+    let home = Home::new();
+    home.use_model_with(&model.base_url(), json!({}), json!({ "permission": { "bash": "allow" } }));
+    let [clean, unsaved] = ["clean", "unsaved"].map(|name| uri(&home.write(name, "a line\n")));
+    let editor = FakeEditor::open(home.clone()).await;
+    editor.disregard("session/update");
+    for document in [&clean, &unsaved] {
+        editor.open_document(document, "text", "a line\n");
+    }
+    editor.type_text(&unsaved, (0, 0), (0, 0), "typed ");
+    let session = editor.new_session().await;
+    let prompt = editor.prompt(&session, "go");
+    let (id, params) = editor.await_request("_copydesk/files_changed").await;
+    let changed = |document: &str| json!({ "uri": document, "kind": "changed" });
+    assert_eq!(params["files"], json!([changed(&clean), changed(&unsaved)]));
+    editor.type_text(&clean, (0, 0), (0, 1), "b");
+    editor.respond(&id, json!({ "reloaded": [clean], "conflicts": [unsaved] }));
+    assert_eq!(editor.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+
+    let requests = model.requests();
+    let results = requests.last().unwrap().results();
+    assert!(results[2].contains("[clean was changed meanwhile"), "{results:?}");
+    assert!(results[2].contains(&format!("[conflict: {unsaved} has unsaved text")), "{results:?}");
+    assert!(!results[2].contains(&format!("[conflict: {clean}")), "{results:?}");
+    assert!(results[3].contains("1: b line") && !results[3].contains("a line"), "{results:?}");
+    assert!(results[4].contains("1: typed a line") && !results[4].contains("b line"), "{results:?}");
+    assert!(results[5].contains("b line") && results[5].contains("typed a line"), "{results:?}");
+    assert_eq!(editor.document(&clean).text, "b line\n");
+    assert_eq!(editor.document(&unsaved).text, "typed a line\n", "no reload takes what is unsaved");
+    for name in ["clean", "unsaved"] {
+        assert_eq!(std::fs::read_to_string(home.workspace().join(name)).unwrap(), "b line\n");
+    }
+    editor.finish().await;
+    model.finish();
+}
+
 /// Whose environment names the home: git of the daemon's, and what the user's commands have left.
 fn processes(home: &Home) -> Vec<String> {
     let path = home.path().display().to_string();

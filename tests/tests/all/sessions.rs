@@ -7,7 +7,7 @@ use copydesk_engine::ids::{MessageId, Millis, PartId, SessionId};
 use copydesk_engine::message::{Entry, PromptPart, TurnEnd};
 use copydesk_engine::ports::{SessionMeta, Store as _};
 use copydesk_tests::daemon::Home;
-use copydesk_tests::fake_editor::FakeEditor;
+use copydesk_tests::fake_editor::{FakeEditor, uri};
 use copydesk_tests::scripted_model::{Gate, Reply, Script, ScriptedModel};
 use copydesk_workspace::path::AbsPath;
 use serde_json::{Value, json};
@@ -192,6 +192,68 @@ async fn c94_two_daemons_share_a_store_and_a_session_is_written_by_one_of_them()
     assert_eq!(answer["_meta"], Value::Null);
     one.turn(&session, "now?").await;
     one.finish().await;
+    model.finish();
+}
+
+/// Two windows on one project, the same files open in both, a turn of its own running in each: what one session edits, asks and changes is the affair of its
+/// own editor. What the other would be sent is a fault of its own, as nobody awaits it there.
+#[tokio::test]
+async fn r20_2_edits_asks_and_changed_files_are_the_affair_of_one_editor() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let (model, home) = start(Script::function(move |request| {
+        let results = request.results().len();
+        match request.said().iter().any(|text| text.contains("look")) || request.last_text().contains("look") {
+            true => match results {
+                0 => Reply::calls(["a.txt", "b.txt"].map(|name| ("read", json!({ "filePath": name })))),
+                _ => Reply::text("I look").then_wait(&held).then_text(" on."),
+            },
+            false => match results {
+                0 => Reply::call("read", json!({ "filePath": "a.txt" })),
+                1 => Reply::call("edit", json!({ "filePath": "a.txt", "oldString": "one", "newString": "two" })),
+                2 => Reply::call("bash", json!({ "command": "echo changed >b.txt" })),
+                _ => Reply::text("Done."),
+            },
+        }
+    }))
+    .await;
+    home.use_model_with(&model.base_url(), json!({}), json!({ "permission": { "edit": "ask", "bash": "ask" } }));
+    let documents = ["a.txt", "b.txt"].map(|name| uri(&home.write(name, "one\n")));
+    let idle = FakeEditor::open(home.clone()).await;
+    let acting = FakeEditor::open(home.clone()).await;
+    for editor in [&idle, &acting] {
+        for document in &documents {
+            editor.open_document(document, "plaintext", "one\n");
+        }
+    }
+    let (idle_session, session) = (idle.new_session().await, acting.new_session().await);
+    let looking = idle.prompt(&idle_session, "look");
+    idle.await_notification_that("session/update", |params| params["update"]["content"]["text"] == "I look").await;
+
+    acting.script("_copydesk/diagnostics", |_| json!({ "documents": [] }));
+    let prompt = acting.prompt(&session, "change it");
+    for _ in 0..2 {
+        let (id, params) = acting.await_request("session/request_permission").await;
+        assert_eq!(params["sessionId"], json!(session));
+        let options = params["options"].as_array().unwrap();
+        let allow = options.iter().find(|option| option["kind"] == "allow_once").unwrap();
+        acting.respond(&id, json!({ "outcome": { "outcome": "selected", "optionId": allow["optionId"] } }));
+    }
+    let (id, params) = acting.await_request("_copydesk/files_changed").await;
+    assert_eq!(params["files"], json!([{ "uri": documents[1], "kind": "changed" }]));
+    acting.respond(&id, json!({ "reloaded": [], "conflicts": [] }));
+    assert_eq!(acting.await_response(prompt).await.unwrap()["stopReason"], "end_turn");
+    gate.open();
+    assert_eq!(idle.await_response(looking).await.unwrap()["stopReason"], "end_turn");
+
+    assert_eq!((acting.applied().len(), acting.document(&documents[0]).text.as_str()), (1, "two\n"));
+    assert_eq!((idle.applied().len(), idle.document(&documents[0]).text.as_str()), (0, "one\n"));
+    for (editor, own) in [(&idle, &idle_session), (&acting, &session)] {
+        let told = editor.take_notifications("session/update");
+        assert!(!told.is_empty() && told.iter().all(|params| params["sessionId"] == json!(own)), "{told:?}");
+    }
+    idle.finish().await;
+    acting.finish().await;
     model.finish();
 }
 

@@ -98,6 +98,37 @@ async fn r16_2_without_a_terminal_an_ask_is_denied_with_the_reason_and_said() {
     model.finish();
 }
 
+/// Nobody sees a change there, and nobody can be asked: whatever would write is denied, and said to be.
+#[tokio::test]
+async fn r20_3_in_a_pipe_nothing_is_written_without_a_rule() {
+    let calls = [
+        ("edit", json!({ "filePath": "a.txt", "oldString": "one", "newString": "two" })),
+        ("multiedit", json!({ "filePath": "a.txt", "edits": [{ "oldString": "one", "newString": "two" }] })),
+        ("write", json!({ "filePath": "a.txt", "content": "two\n" })),
+        ("write", json!({ "filePath": "new.txt", "content": "two\n" })),
+        ("bash", json!({ "command": "echo two >a.txt", "description": "Write it" })),
+    ];
+    for format in ["default", "json"] {
+        for (tool, input) in &calls {
+            let (model, home) = start([
+                Reply::call("read", json!({ "filePath": "a.txt" })),
+                Reply::call(tool, input.clone()),
+                Reply::text("I may not."),
+            ])
+            .await;
+            let file = home.write("a.txt", "one\n");
+            let Ended { code, errors, .. } = run(&home, &["--format", format, "write it"]).await;
+            assert_eq!(code, Some(0), "{tool}: {errors}");
+            assert!(errors.contains("denied: ") && errors.contains("no terminal"), "{tool}: {errors}");
+            let result = model.requests()[2].results()[1].to_owned();
+            assert!(result.contains("no terminal"), "{tool}: {result}");
+            assert_eq!(std::fs::read_to_string(file).unwrap(), "one\n", "{tool}");
+            assert!(!home.workspace().join("new.txt").exists(), "{tool}");
+            model.finish();
+        }
+    }
+}
+
 #[tokio::test]
 async fn json_is_one_update_of_acp_a_line_and_nothing_else() {
     let (model, home) = start([edit(), Reply::text("Done.")]).await;
