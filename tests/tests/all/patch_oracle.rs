@@ -12,7 +12,7 @@ use copydesk_engine::registry::Registry;
 use copydesk_engine::testing::{FakeModel, World, config};
 use copydesk_tests::acp_schema::tools;
 use copydesk_tests::choices::Choices;
-use copydesk_workspace::disk::{Disk as _, DiskError};
+use copydesk_workspace::disk::{Disk as _, FileKind, MemoryDisk};
 use copydesk_workspace::path::AbsPath;
 use serde_json::json;
 
@@ -24,8 +24,10 @@ type Tree = BTreeMap<String, String>;
 
 struct Case {
     before: Tree,
-    /// Between `*** Begin Patch` and `*** End Patch`.
+    /// Between `*** Begin Patch` and `*** End Patch`; `{root}` stands for the folder that the files lie in.
     body: String,
+    /// What ours makes of it, where the two differ and it is known to the letter.
+    expected: Option<Tree>,
 }
 
 /// What the two make of a patch. Both start from the same files.
@@ -56,6 +58,25 @@ enum Kind {
     /// Typographic dashes and quotes in the file, ASCII in the patch.
     LookAlikes,
     DeletedAndAdded,
+    /// A block in a block: two anchors, the outer one first.
+    NestedAnchors,
+    /// The first hunk of a section needs no `@@`.
+    FirstWithoutMark,
+    /// The whole of it as an argument of a shell would be.
+    HereDocument,
+    /// A blank line around a change, without the space in front that would make it one of the hunk.
+    BareBlankLines,
+    /// Behind `*** End of File` the next section begins.
+    EndBeforeSection,
+    /// Nothing to add: an empty file.
+    EmptyAdd,
+    /// The patch itself has the line breaks of Windows, whatever the file has.
+    CarriageReturnsInPatch,
+    AbsolutePaths,
+    /// Two sections of one file, the second of the text that the first has made.
+    SectionsOfOneFile,
+    /// A file alone is deleted.
+    DeletedFolder,
     StaleLine,
     MissingFile,
     /// R1.2: ours leaves out the last line break where the file does; codex adds one.
@@ -90,6 +111,16 @@ const KINDS: &[(Kind, Relation)] = &[
     (Kind::Moved, Relation::Same),
     (Kind::LookAlikes, Relation::Same),
     (Kind::DeletedAndAdded, Relation::Same),
+    (Kind::NestedAnchors, Relation::Same),
+    (Kind::FirstWithoutMark, Relation::Same),
+    (Kind::HereDocument, Relation::Same),
+    (Kind::BareBlankLines, Relation::Same),
+    (Kind::EndBeforeSection, Relation::Same),
+    (Kind::EmptyAdd, Relation::Same),
+    (Kind::CarriageReturnsInPatch, Relation::Same),
+    (Kind::AbsolutePaths, Relation::Same),
+    (Kind::SectionsOfOneFile, Relation::Same),
+    (Kind::DeletedFolder, Relation::NeitherTakesIt),
     (Kind::StaleLine, Relation::NeitherTakesIt),
     (Kind::MissingFile, Relation::NeitherTakesIt),
     (Kind::NoFinalLineBreak, Relation::Differs),
@@ -112,7 +143,7 @@ async fn c21_c22_c23_patches_do_what_codex_does_with_them_or_what_is_safer() {
     for (kind, relation) in KINDS {
         for seed in 0..EACH {
             let case = kind.make(&mut Choices::from_seed(seed * 1000 + *kind as u64));
-            let text = format!("*** Begin Patch\n{}*** End Patch\n", case.body);
+            let text = kind.whole(&case.body);
             let (theirs, is_taken_there) = beside(&codex, &case.before, &text).await;
             let (ours, answer) = ours(&case.before, &text).await;
             let found = match (&answer, is_taken_there) {
@@ -123,7 +154,7 @@ async fn c21_c22_c23_patches_do_what_codex_does_with_them_or_what_is_safer() {
                 (Err(_), false) => Relation::NeitherTakesIt,
             };
             let is_whole = answer.is_ok() || ours == case.before;
-            let is_known = found != Relation::Differs || kind.is_known_difference(&ours, &theirs);
+            let is_known = found != Relation::Differs || kind.is_known_difference(&case, &ours, &theirs);
             if found != *relation || !is_whole || !is_known {
                 let before = &case.before;
                 let _ = writeln!(
@@ -141,7 +172,8 @@ impl Kind {
         let lines = lines(choices, "f");
         let at = 4 + choices.below(lines.len() as u32 - 8) as usize;
         let around = 1 + choices.below(3) as usize;
-        let one = |text: String, body: String| Case { before: [("src/f".to_owned(), text)].into(), body };
+        let one =
+            |text: String, body: String| Case { before: [("src/f".to_owned(), text)].into(), body, expected: None };
         let updated = |hunks: &str| format!("*** Update File: src/f\n{hunks}");
         match self {
             Self::Plain => {
@@ -175,7 +207,7 @@ impl Kind {
                 let before = [("src/f", &lines), ("g", &other), ("h", &other)];
                 let hunk = hunk(choices, &other, 5, around, "");
                 let _ = write!(body, "*** Update File: h\n{hunk}");
-                Case { before: before.map(|(name, lines)| (name.to_owned(), text(lines))).into(), body }
+                Case { before: before.map(|(name, lines)| (name.to_owned(), text(lines))).into(), body, expected: None }
             }
             Self::Moved => {
                 let hunk = hunk(choices, &lines, at, around, "");
@@ -222,9 +254,73 @@ impl Kind {
                 one(text(&deeper), updated(&format!("@@\n-{line}\n+{indent}added {at} made\n")))
             }
             Self::BelowAnchor => {
-                let hunk = format!("@@ {}\n+{}\n", filled(&lines, at), new_line(choices));
+                let (anchor, new) = (filled(&lines, at).to_owned(), new_line(choices));
+                let mut after = lines.clone();
+                let below = 1 + lines.iter().position(|line| *line == anchor).expect("it is one of them");
+                after.insert(below, new.clone());
+                let expected = Some([("src/f".to_owned(), text(&after))].into());
+                Case { expected, ..one(text(&lines), updated(&format!("@@ {anchor}\n+{new}\n"))) }
+            }
+            Self::NestedAnchors => {
+                let mut lines = lines;
+                for head in ["class Two", "class One"] {
+                    let block =
+                        [head, "    fn first", "        step", "    end", "    fn second", "        step", "    end"];
+                    lines.splice(at..at, block.map(str::to_owned));
+                }
+                let (class, method) =
+                    (choices.one_of(&["class One", "class Two"]), choices.one_of(&["fn first", "fn second"]));
+                let hunk = format!("@@ {class}\n@@     {method}\n-        step\n+        leap {at}\n     end\n");
                 one(text(&lines), updated(&hunk))
             }
+            Self::FirstWithoutMark => {
+                let above = 1 + choices.below(3) as usize;
+                let first = hunk(choices, &lines, above, 1, "");
+                let hunks = first.strip_prefix("@@\n").expect("a hunk begins so").to_owned()
+                    + &hunk(choices, &lines, lines.len() - 3, around.min(2), "");
+                one(text(&lines), updated(&hunks))
+            }
+            Self::HereDocument | Self::CarriageReturnsInPatch => {
+                let hunks = hunk(choices, &lines, 2, 1, "") + &hunk(choices, &lines, lines.len() - 3, 1, "");
+                let ending = choices.one_of(&["\n", "\r\n"]);
+                let is_here = self == Self::HereDocument;
+                one(text(&lines).replace('\n', if is_here { "\n" } else { ending }), updated(&hunks))
+            }
+            Self::BareBlankLines => {
+                let mut lines = lines;
+                lines.splice(at..at, ["block {", "", "    step", "", "}"].map(str::to_owned));
+                let hunk = format!("@@\n block {{\n\n-    step\n+    leap {at}\n\n }}\n");
+                one(text(&lines), updated(&hunk))
+            }
+            Self::EndBeforeSection => {
+                let other = self::lines(choices, "g");
+                let end = hunk(choices, &lines, lines.len() - 1, around, "") + "*** End of File\n";
+                let next = choices.one_of(&["*** Delete File: g\n", "*** Add File: n\n+n\n"]);
+                let mut case = one(text(&lines), updated(&end) + next);
+                case.before.insert("g".to_owned(), text(&other));
+                case
+            }
+            Self::EmptyAdd => {
+                let added = choices.one_of(&["*** Add File: deep/empty\n", "*** Add File: empty\n"]);
+                one(text(&lines), added.to_owned() + &updated(&hunk(choices, &lines, at, around, "")))
+            }
+            Self::AbsolutePaths => {
+                let mut body = format!("*** Update File: {{root}}/src/f\n{}", hunk(choices, &lines, at, around, ""));
+                body.push_str("*** Add File: {root}/new/n\n+n\n*** Delete File: {root}/g\n");
+                let mut case = one(text(&lines), body);
+                case.before.insert("g".to_owned(), "g\n".to_owned());
+                case
+            }
+            Self::SectionsOfOneFile => {
+                let line = filled(&lines, at);
+                let first = format!("@@\n-{line}\n+first {at} made\n");
+                let second = match choices.below(2) {
+                    0 => format!("@@\n-first {at} made\n+second {at} made\n"),
+                    _ => hunk(choices, &lines, 1, 1, ""),
+                };
+                one(text(&lines), updated(&first) + &updated(&second))
+            }
+            Self::DeletedFolder => one(text(&lines), "*** Delete File: src\n".to_owned()),
             Self::OutOfOrder => {
                 let hunks = hunk(choices, &lines, lines.len() - 2, 1, "") + &hunk(choices, &lines, 2, 1, "");
                 one(text(&lines), updated(&hunks))
@@ -248,13 +344,19 @@ impl Kind {
         }
     }
 
-    fn is_known_difference(self, ours: &Tree, theirs: &Tree) -> bool {
+    /// The text that both are given.
+    fn whole(self, body: &str) -> String {
+        let text = format!("*** Begin Patch\n{body}*** End Patch\n");
+        match self {
+            Self::HereDocument => format!("<<'EOF'\n{text}EOF\n"),
+            Self::CarriageReturnsInPatch => text.replace('\n', "\r\n"),
+            _ => text,
+        }
+    }
+
+    fn is_known_difference(self, case: &Case, ours: &Tree, theirs: &Tree) -> bool {
+        let is_as_expected = case.expected.as_ref().is_none_or(|expected| ours == expected);
         let (Some(ours), Some(theirs)) = (ours.get("src/f"), theirs.get("src/f")) else { return false };
-        let sorted = |text: &str| {
-            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-            lines.sort();
-            lines
-        };
         match self {
             Self::NoFinalLineBreak => !ours.ends_with('\n') && *theirs == format!("{ours}\n"),
             Self::TrailingSpace => {
@@ -266,7 +368,8 @@ impl Kind {
                     && ours.lines().all(|line| line.is_empty() || line.starts_with("        "))
             }
             Self::BelowAnchor => {
-                sorted(ours) == sorted(theirs) && theirs.ends_with("made\n") && !ours.ends_with("made\n")
+                let added = case.body.lines().last().and_then(|line| line.strip_prefix('+')).unwrap_or_default();
+                is_as_expected && *theirs == format!("{}{added}\n", case.before["src/f"])
             }
             _ => false,
         }
@@ -342,7 +445,12 @@ async fn beside(codex: &Path, before: &Tree, patch: &str) -> (Tree, bool) {
         std::fs::write(path, text).unwrap();
     }
     let mut command = tokio::process::Command::new(program);
-    command.arg(patch).current_dir(&work).env_clear().env("HOME", temp.path()).stdin(Stdio::null());
+    command
+        .arg(patch.replace("{root}", work.to_str().unwrap()))
+        .current_dir(&work)
+        .env_clear()
+        .env("HOME", temp.path())
+        .stdin(Stdio::null());
     let output = command.output().await.unwrap();
     (read_tree(&work), output.status.success())
 }
@@ -375,6 +483,7 @@ async fn ours(before: &Tree, patch: &str) -> (Tree, Result<String, String>) {
     for model in &mut config.models {
         model.sent_as.model = "gpt-5".to_owned();
     }
+    let patch = patch.replace("{root}", &world.folder().to_string());
     let engine = world.engine(Registry::builtin());
     let session = world.session(&engine, config).await.unwrap();
     let turn = session.prompt(vec![PromptPart::Text { text: "go".to_owned() }]).unwrap();
@@ -388,22 +497,21 @@ async fn ours(before: &Tree, patch: &str) -> (Tree, Result<String, String>) {
     told.text("done");
     told.finish(Finish::Stop);
     turn.await;
-    let mut names: Vec<String> = before.keys().cloned().collect();
-    names.extend(patch.lines().filter_map(|line| {
-        let name = line.strip_prefix("*** Add File: ").or_else(|| line.strip_prefix("*** Move to: "))?;
-        Some(name.to_owned())
-    }));
-    let mut tree = Tree::new();
-    for name in names {
-        match read(&world, &world.folder().join(&name)) {
-            Ok(bytes) => drop(tree.insert(name, String::from_utf8(bytes).unwrap())),
-            Err(DiskError::NotFound(_)) => {}
-            Err(error) => panic!("{name}: {error}"),
-        }
-    }
-    (tree, answer)
+    (tree_below(&world.disk, &world.folder()), answer)
 }
 
-fn read(world: &World, path: &AbsPath) -> Result<Vec<u8>, DiskError> {
-    world.disk.read(path)
+/// All that lies there.
+fn tree_below(disk: &MemoryDisk, root: &AbsPath) -> Tree {
+    let (mut tree, mut folders) = (Tree::new(), vec![root.clone()]);
+    while let Some(folder) = folders.pop() {
+        for entry in disk.list(&folder).unwrap() {
+            let path = folder.join(&entry.name);
+            if entry.kind == FileKind::Directory {
+                folders.push(path);
+            } else {
+                tree.insert(path.relative_to(root).unwrap(), String::from_utf8(disk.read(&path).unwrap()).unwrap());
+            }
+        }
+    }
+    tree
 }
