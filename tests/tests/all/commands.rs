@@ -148,6 +148,10 @@ async fn c26_r6_3_a_clean_buffer_is_read_again_and_an_unsaved_one_is_a_conflict(
     for name in ["clean", "unsaved"] {
         assert_eq!(std::fs::read_to_string(home.workspace().join(name)).unwrap(), "b line\n");
     }
+    let told = editor.take_notifications("window/showMessage");
+    let [conflict] = &told[..] else { panic!("{told:?}") };
+    let text = conflict["message"].as_str().unwrap();
+    assert!(text.starts_with(&format!("{unsaved} has unsaved text in the editor")), "{text}");
     editor.finish().await;
     model.finish();
 }

@@ -58,7 +58,7 @@ enum Kind {
     /// Typographic dashes and quotes in the file, ASCII in the patch.
     LookAlikes,
     DeletedAndAdded,
-    /// A block in a block: two anchors, the outer one first.
+    /// A block in a block: two anchors, the outer one first, as its own instructions have it. codex takes the second for a line of the file.
     NestedAnchors,
     /// The first hunk of a section needs no `@@`.
     FirstWithoutMark,
@@ -73,8 +73,10 @@ enum Kind {
     /// The patch itself has the line breaks of Windows, whatever the file has.
     CarriageReturnsInPatch,
     AbsolutePaths,
-    /// Two sections of one file, the second of the text that the first has made.
+    /// Two sections of one file, each of the text as it stands.
     SectionsOfOneFile,
+    /// The second is of the text that the first has made: ours holds all of a patch against the files as they are, before any of it is done.
+    SectionOfASection,
     /// A file alone is deleted.
     DeletedFolder,
     StaleLine,
@@ -111,7 +113,7 @@ const KINDS: &[(Kind, Relation)] = &[
     (Kind::Moved, Relation::Same),
     (Kind::LookAlikes, Relation::Same),
     (Kind::DeletedAndAdded, Relation::Same),
-    (Kind::NestedAnchors, Relation::Same),
+    (Kind::NestedAnchors, Relation::CodexRefuses),
     (Kind::FirstWithoutMark, Relation::Same),
     (Kind::HereDocument, Relation::Same),
     (Kind::BareBlankLines, Relation::Same),
@@ -120,6 +122,7 @@ const KINDS: &[(Kind, Relation)] = &[
     (Kind::CarriageReturnsInPatch, Relation::Same),
     (Kind::AbsolutePaths, Relation::Same),
     (Kind::SectionsOfOneFile, Relation::Same),
+    (Kind::SectionOfASection, Relation::OursRefuses),
     (Kind::DeletedFolder, Relation::NeitherTakesIt),
     (Kind::StaleLine, Relation::NeitherTakesIt),
     (Kind::MissingFile, Relation::NeitherTakesIt),
@@ -311,11 +314,11 @@ impl Kind {
                 case.before.insert("g".to_owned(), "g\n".to_owned());
                 case
             }
-            Self::SectionsOfOneFile => {
+            Self::SectionsOfOneFile | Self::SectionOfASection => {
                 let line = filled(&lines, at);
                 let first = format!("@@\n-{line}\n+first {at} made\n");
-                let second = match choices.below(2) {
-                    0 => format!("@@\n-first {at} made\n+second {at} made\n"),
+                let second = match self {
+                    Self::SectionOfASection => format!("@@\n-first {at} made\n+second {at} made\n"),
                     _ => hunk(choices, &lines, 1, 1, ""),
                 };
                 one(text(&lines), updated(&first) + &updated(&second))

@@ -201,20 +201,15 @@ async fn c94_two_daemons_share_a_store_and_a_session_is_written_by_one_of_them()
 async fn r20_2_edits_asks_and_changed_files_are_the_affair_of_one_editor() {
     let gate = Gate::new();
     let held = gate.clone();
-    let (model, home) = start(Script::function(move |request| {
-        let results = request.results().len();
-        match request.said().iter().any(|text| text.contains("look")) || request.last_text().contains("look") {
-            true => match results {
-                0 => Reply::calls(["a.txt", "b.txt"].map(|name| ("read", json!({ "filePath": name })))),
-                _ => Reply::text("I look").then_wait(&held).then_text(" on."),
-            },
-            false => match results {
-                0 => Reply::call("read", json!({ "filePath": "a.txt" })),
-                1 => Reply::call("edit", json!({ "filePath": "a.txt", "oldString": "one", "newString": "two" })),
-                2 => Reply::call("bash", json!({ "command": "echo changed >b.txt" })),
-                _ => Reply::text("Done."),
-            },
+    let (model, home) = start(Script::function(move |request| match request.results()[..] {
+        [] if request.last_text().contains("look") => {
+            Reply::calls(["a.txt", "b.txt"].map(|name| ("read", json!({ "filePath": name }))))
         }
+        [] => Reply::call("read", json!({ "filePath": "a.txt" })),
+        [_] => Reply::call("edit", json!({ "filePath": "a.txt", "oldString": "one", "newString": "two" })),
+        [_, read] if read.contains("b.txt</path>") => Reply::text("I look").then_wait(&held).then_text(" on."),
+        [_, _] => Reply::call("bash", json!({ "command": "echo changed >b.txt" })),
+        _ => Reply::text("Done."),
     }))
     .await;
     home.use_model_with(&model.base_url(), json!({}), json!({ "permission": { "edit": "ask", "bash": "ask" } }));

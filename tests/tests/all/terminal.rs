@@ -108,7 +108,7 @@ async fn r20_3_in_a_pipe_nothing_is_written_without_a_rule() {
         ("write", json!({ "filePath": "new.txt", "content": "two\n" })),
         ("bash", json!({ "command": "echo two >a.txt", "description": "Write it" })),
     ];
-    for format in ["default", "json"] {
+    for format in ["text", "json"] {
         for (tool, input) in &calls {
             let (model, home) = start([
                 Reply::call("read", json!({ "filePath": "a.txt" })),
