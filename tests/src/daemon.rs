@@ -17,6 +17,8 @@ pub struct Home {
     variables: Vec<(String, String)>,
     /// Runs the program, a copy in the home.
     user: Option<u32>,
+    /// Starts the program, where it is not empty.
+    launcher: Vec<String>,
 }
 
 impl Home {
@@ -26,6 +28,7 @@ impl Home {
             root: Arc::new(tempfile::tempdir().expect("a temporary folder")),
             variables: Vec::new(),
             user: None,
+            launcher: Vec::new(),
         };
         for folder in [home.config(), home.data(), home.state(), home.cache(), home.workspace()] {
             std::fs::create_dir_all(folder).expect("a folder of the home");
@@ -112,6 +115,11 @@ impl Home {
         self.user = Some(NOBODY);
     }
 
+    /// The program is started by this command, to which its path and its arguments are added. It changes to the user by itself.
+    pub fn start_by(&mut self, launcher: &[&str]) {
+        self.launcher = launcher.iter().map(|word| (*word).to_owned()).collect();
+    }
+
     /// What the program has written to its standard error so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.log_file()).unwrap_or_default()
@@ -135,14 +143,18 @@ impl Home {
     /// A command of the program in this home, with pipes for input and output; killed when its handle is dropped.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let log = std::fs::File::options().create(true).append(true).open(self.log_file()).expect("the log");
-        let mut command = match self.user {
-            Some(user) => {
-                let mut command = Command::new(self.path().join("copydesk"));
-                command.uid(user);
+        let program = self.user.map_or_else(program, |_| self.path().join("copydesk"));
+        let mut command = match &self.launcher[..] {
+            [launcher, words @ ..] => {
+                let mut command = Command::new(launcher);
+                command.args(words).arg(program);
                 command
             }
-            None => Command::new(program()),
+            [] => Command::new(program),
         };
+        if let Some(user) = self.user.filter(|_| self.launcher.is_empty()) {
+            command.uid(user);
+        }
         command
             .args(arguments)
             .current_dir(self.workspace())

@@ -52,6 +52,8 @@ mod scripted_model;
 mod sessions;
 #[path = "all/shell_proof.rs"]
 mod shell_proof;
+#[path = "all/sudo.rs"]
+mod sudo;
 #[path = "all/terminal.rs"]
 mod terminal;
 #[path = "all/trust.rs"]

@@ -71,6 +71,7 @@ fn programs() -> Result<(), String> {
         ("npm", "npm"),
         ("clangd", "clangd"),
         ("strace", "strace"),
+        ("sudo", "sudo"),
     ];
     let missing: Vec<&str> = needed
         .iter()

@@ -24,12 +24,12 @@ fn where_commands_are_free(model: &ScriptedModel) -> Home {
     home
 }
 
-fn secrets() -> Value {
+pub(super) fn secrets() -> Value {
     json!({ "elicitation": { "form": { "_meta": { "copydesk": { "secrets": true } } } } })
 }
 
 /// Nothing below this folder holds the text.
-fn is_nowhere(folder: &std::path::Path, text: &str) {
+pub(super) fn is_nowhere(folder: &std::path::Path, text: &str) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let kind = entry.file_type().unwrap();
         if kind.is_dir() {

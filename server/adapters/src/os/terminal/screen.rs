@@ -5,6 +5,10 @@ use std::time::{Duration, Instant};
 /// A shorter text that was typed is taken out only right behind its typing: elsewhere `y` is any `y`. In bytes; a PIN has four.
 const TELLING: usize = 4;
 const HIDDEN: &[u8] = b"[typed]";
+/// What programs show for each character of a secret (sudo's `pwfeedback`, systemd-ask-password): together they tell how long it is.
+const MASKS: [&str; 2] = ["*", "\u{2022}"];
+/// How they take one of these back.
+const ERASED: &str = "\u{8} \u{8}";
 /// Of a prompt, in characters.
 const PROMPT: usize = 200;
 /// Of the last line, in bytes.
@@ -18,6 +22,8 @@ pub(super) struct Screen {
     secrets: Vec<Vec<u8>>,
     /// What was typed last, until something else is shown.
     last: Vec<u8>,
+    /// What may stand for it, and for its taking back, until something else is shown.
+    masks: Vec<Vec<u8>>,
     /// Whether the terminal itself is about to show it.
     is_echoed: bool,
     /// The beginning of something that was typed, perhaps.
@@ -25,8 +31,10 @@ pub(super) struct Screen {
 }
 
 enum Holds {
-    /// So many bytes that were typed.
+    /// So many bytes that were typed, or that stand for these.
     Typed(usize),
+    /// So many bytes that take a mask back.
+    Erased(usize),
     /// All of it begins what was typed.
     Beginning,
     Nothing,
@@ -39,6 +47,7 @@ impl Screen {
             changed: Instant::now(),
             secrets: Vec::new(),
             last: Vec::new(),
+            masks: Vec::new(),
             is_echoed: false,
             held: Vec::new(),
         }
@@ -61,6 +70,7 @@ impl Screen {
                     }
                     self.last.clear();
                 }
+                Holds::Erased(length) => at += length,
                 Holds::Beginning => {
                     self.held = rest.to_vec();
                     break;
@@ -69,6 +79,7 @@ impl Screen {
                     // The newline of the typing itself stands before what the program makes of it.
                     if !matches!(rest[0], b'\r' | b'\n') {
                         self.last.clear();
+                        self.masks.clear();
                         self.is_echoed = false;
                     }
                     shown.push(rest[0]);
@@ -82,8 +93,9 @@ impl Screen {
 
     /// What stands at the beginning of these bytes.
     fn holds(&self, rest: &[u8]) -> Holds {
-        let typed = || self.secrets.iter().chain([&self.last]).filter(|typed| !typed.is_empty());
+        let typed = || self.secrets.iter().chain([&self.last]).chain(&self.masks).filter(|typed| !typed.is_empty());
         match typed().find(|typed| rest.starts_with(typed)) {
+            Some(typed) if typed.starts_with(ERASED.as_bytes()) => Holds::Erased(typed.len()),
             Some(typed) => Holds::Typed(typed.len()),
             None if typed().any(|typed| typed.starts_with(rest)) => Holds::Beginning,
             None => Holds::Nothing,
@@ -101,6 +113,10 @@ impl Screen {
         self.line.clear();
         self.last = text.as_bytes().to_vec();
         self.is_echoed = is_echoed && !text.is_empty();
+        // Some count characters, some bytes: the longer one comes first.
+        let lengths = [text.len(), text.chars().count()].into_iter().filter(|length| *length >= TELLING && !is_echoed);
+        let of = |length: usize| MASKS.into_iter().chain([ERASED]).map(move |mask| mask.repeat(length).into_bytes());
+        self.masks = lengths.flat_map(of).collect();
         if text.len() >= TELLING && !self.secrets.iter().any(|known| known == text.as_bytes()) {
             self.secrets.push(text.as_bytes().to_vec());
             self.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
@@ -184,6 +200,19 @@ mod tests {
         check_with("y", true, &["y\nyes, they say\n"], "\nyes, they say\n");
         check_with("hunter2", true, &["busy\n", "hunter2\n"], "busy\n[typed]\n");
         check_with("", true, &["\ny\n"], "\ny\n");
+    }
+
+    #[test]
+    fn c49_what_stands_for_a_secret_does_not_tell_how_long_it_is() {
+        check("hunter2", &["*******\nit is fine\n"], "[typed]\nit is fine\n");
+        check("hunter2", &["***", "****", &ERASED.repeat(3), &ERASED.repeat(4), "\r\n# "], "[typed]\r\n# ");
+        check("h\u{fc}nter", &["\u{2022}".repeat(6).as_str(), "\n"], "[typed]\n");
+        check("h\u{fc}nter", &["*******\n"], "[typed]\n");
+        // Of what is shown later, and of what is no secret, nothing.
+        check("hunter2", &["done\n*******\n"], "done\n*******\n");
+        check("hunter2", &["*** done\n"], "*** done\n");
+        check("y", &["* one\n* two\n"], "* one\n* two\n");
+        check_with("hunter2", true, &["hunter2\n*******\n"], "\n*******\n");
     }
 
     #[test]
