@@ -189,6 +189,7 @@ async fn r19_2_c66_a_packed_page_is_capped_unpacked() {
     let answer = get(&address, Reach::Anywhere).await.unwrap();
     assert_eq!((answer.body.len(), answer.is_cut), (LIMITS.bytes, true));
     assert!(answer.body.iter().all(|byte| *byte == 0));
+    assert_eq!(answer.header("content-encoding"), None, "what is unpacked is not told to be packed");
 }
 
 /// Two mebibytes of zeros.
