@@ -361,6 +361,12 @@ function tests.a_language_request_goes_to_the_server_in_its_columns_and_names_ve
   end)
 end
 
+--- The user runs a command of the server.
+---@param child Child
+local function user_fixes(child)
+  child:lua("vim.lsp.get_clients({ name = 'words' })[1]:request('workspace/executeCommand', { command = 'fix' })")
+end
+
 function tests.what_a_command_of_a_server_wants_to_be_edited_is_the_answer_and_is_not_made()
   with_server({ language = true }, function(child)
     ---@param name string
@@ -381,7 +387,7 @@ function tests.what_a_command_of_a_server_wants_to_be_edited_is_the_answer_and_i
     equal(child:lines(a), { 'é bad' }, 'the buffer')
     equal(child:lua('return _G.server.answer.applied'), true, 'what the server is told')
     -- The user's own.
-    child:lua("vim.lsp.get_clients({ name = 'words' })[1]:request('workspace/executeCommand', { command = 'fix' })")
+    user_fixes(child)
     child:wait('return vim.api.nvim_buf_get_lines(..., 0, -1, false)[1] == "fixé bad"', 'the edit of the user', a)
     -- One that is given up: what it wants late is nobody's, and is not the next one's.
     contains(command('late', 50), 'did not come to an end', 'one without an end')
@@ -396,13 +402,13 @@ function tests.what_a_command_of_a_server_wants_to_be_edited_is_the_answer_and_i
     -- Nor does it become the user's by a command of his own.
     contains(command('late', 50), 'did not come to an end', 'another without an end')
     child:lua('_G.server.answer = nil')
-    child:lua("vim.lsp.get_clients({ name = 'words' })[1]:request('workspace/executeCommand', { command = 'fix' })")
+    user_fixes(child)
     child:wait('return _G.server.answer ~= nil', 'the edit of one of them')
     equal(child:lua('return _G.server.answer.applied'), false, 'an edit of nobody knows which')
     child:lua('_G.server.ask()')
     equal(child:lua('return _G.server.answer.applied'), false, 'the late edit beside it')
     equal(child:lines(a), { 'fixé bad' }, 'the buffer')
-    child:lua("vim.lsp.get_clients({ name = 'words' })[1]:request('workspace/executeCommand', { command = 'fix' })")
+    user_fixes(child)
     child:wait('return vim.api.nvim_buf_get_lines(..., 0, -1, false)[1] == "fixfixé bad"', 'his own again', a)
   end)
 end
@@ -418,7 +424,7 @@ function tests.an_edit_of_nobody_knows_which_command_is_not_made()
     ]]):format(uri(child, 'a.txt')))
     child:wait('return _G.server.ask ~= nil', 'the command')
     -- The user runs one meanwhile.
-    child:lua("vim.lsp.get_clients({ name = 'words' })[1]:request('workspace/executeCommand', { command = 'fix' })")
+    user_fixes(child)
     child:wait('return _G.server.answer ~= nil', 'the edit of one of them')
     equal(child:lua('return _G.server.answer.applied'), false, 'what the server is told')
     equal(child:lines(a), { 'é bad' }, 'the buffer')
@@ -426,7 +432,7 @@ function tests.an_edit_of_nobody_knows_which_command_is_not_made()
     child:wait_chat('state = "not_ready"')
     equal(child:lines(a), { 'é bad' }, 'the buffer')
     -- Afterwards all is as it was.
-    child:lua("vim.lsp.get_clients({ name = 'words' })[1]:request('workspace/executeCommand', { command = 'fix' })")
+    user_fixes(child)
     child:wait('return vim.api.nvim_buf_get_lines(..., 0, -1, false)[1] == "fixé bad"', 'the edit of the user', a)
   end)
 end
