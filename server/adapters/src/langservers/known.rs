@@ -341,12 +341,14 @@ impl Known {
     pub(super) async fn reported(&self, path: &AbsPath, text: &Rope) -> Option<Found> {
         let mut changed = self.changed.subscribe();
         loop {
+            // Before the report: what settles in between is in it, and what settles later wakes it.
+            let settles = self.lock().documents.get(path).and_then(Document::settles);
+            let settles = settles.filter(|settles| *settles > Instant::now());
             if let Some(found) = self.report(path, text, Enough::Answered) {
                 return Some(found);
             }
-            let settles = self.lock().documents.get(path).and_then(Document::settles);
             let settled = async {
-                match settles.filter(|settles| *settles > Instant::now()) {
+                match settles {
                     Some(settles) => sleep_until(settles).await,
                     None => std::future::pending().await,
                 }
